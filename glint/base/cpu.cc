@@ -87,15 +87,8 @@ CpuInfo detect_cpu() {
 }
 
 std::string_view name(Isa isa) {
-  switch (isa) {
-    case Isa::baseline:
-      return "baseline";
-    case Isa::v3:
-      return "v3";
-    case Isa::v4:
-      return "v4";
-  }
-  return "?";
+  static constexpr std::string_view kNames[] = {"baseline", "v3", "v4"};
+  return kNames[static_cast<size_t>(isa)];
 }
 
 std::vector<Isa> runnable_isas(const CpuInfo& cpu) {
@@ -110,29 +103,16 @@ Isa parse_isa(std::string_view word, const CpuInfo& cpu) {
   for (Isa isa : {Isa::baseline, Isa::v3, Isa::v4}) {
     if (word != name(isa)) continue;
     if (isa <= cpu.best) return isa;
-    throw Error({.code = ErrorCode::usage,
-                 .what = "this processor cannot run instruction-set level " + std::string(word),
-                 .where = "`isa` or GLINT_ISA",
-                 .expected = "at most " + std::string(name(cpu.best)) + " here (" + describe(cpu) + ")"});
+    bad_argument("`isa` or GLINT_ISA", "this processor cannot run instruction-set level " + std::string(word),
+                 "at most " + std::string(name(cpu.best)) + " here (" + describe(cpu) + ")");
   }
-  throw Error({.code = ErrorCode::usage,
-               .what = "unknown instruction-set level '" + std::string(word) + "'",
-               .where = "`isa` or GLINT_ISA",
-               .expected = suggest(word, {"auto", "baseline", "v3", "v4"})});
+  bad_argument("`isa` or GLINT_ISA", "unknown instruction-set level '" + std::string(word) + "'",
+               suggest(word, {"auto", "baseline", "v3", "v4"}));
 }
 
 std::string_view name(Bf16Unit unit) {
-  switch (unit) {
-    case Bf16Unit::none:
-      return "none";
-    case Bf16Unit::avx512:
-      return "avx512";
-    case Bf16Unit::amx:
-      return "amx";
-    case Bf16Unit::emulated:
-      return "emulated";
-  }
-  return "?";
+  static constexpr std::string_view kNames[] = {"none", "avx512", "amx", "emulated"};
+  return kNames[static_cast<size_t>(unit)];
 }
 
 Bf16Unit best_bf16(const CpuInfo& cpu) {

@@ -61,4 +61,18 @@ std::string suggest(std::string_view word, const std::vector<std::string>& candi
   return all;
 }
 
+void bad_argument(const std::string& where, const std::string& what, const std::string& expected,
+                  const std::string& hint) {
+  throw Error({.code = ErrorCode::usage, .what = what, .where = where, .expected = expected, .hint = hint});
+}
+
+void bad_file(const std::string& where, const std::string& what, const std::string& expected, const std::string& hint) {
+  throw Error({.code = ErrorCode::bad_file, .what = what, .where = where, .expected = expected, .hint = hint});
+}
+
+void refuse(const std::string& file, uint64_t byte, const std::string& what, const std::string& expected,
+            const std::string& hint) {
+  bad_file(file + ", byte " + std::to_string(byte), what, expected, hint);
+}
+
 }  // namespace glint

@@ -1,6 +1,7 @@
 // The one exception type of the library: what went wrong, where, what was expected, what to try.
 #pragma once
 
+#include <cstdint>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -41,5 +42,21 @@ std::string nearest(std::string_view word, const std::vector<std::string>& candi
 
 // "did you mean X?" for a near miss, otherwise "one of A, B, C"; "" when there are no candidates.
 std::string suggest(std::string_view word, const std::vector<std::string>& candidates);
+
+// What a caller of the library can get wrong is an Error (usage), not an assert: the process is the caller's.
+// `where` names the function, the parameter or both.
+[[noreturn]] void bad_argument(const std::string& where, const std::string& what, const std::string& expected,
+                               const std::string& hint = {});
+// The same unless `good`: for arguments whose shapes must fit together.
+inline void check_argument(bool good, const char* where, const char* expected) {
+  if (!good) bad_argument(where, "the arguments do not fit together", expected);
+}
+
+// Error (bad_file): `where` is the file, and what of it.
+[[noreturn]] void bad_file(const std::string& where, const std::string& what, const std::string& expected,
+                           const std::string& hint = {});
+// The same of a reader that stumbled at a byte: at "FILE, byte N".
+[[noreturn]] void refuse(const std::string& file, uint64_t byte, const std::string& what, const std::string& expected,
+                         const std::string& hint = {});
 
 }  // namespace glint

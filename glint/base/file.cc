@@ -13,8 +13,6 @@
 #include <filesystem>
 #include <utility>
 
-#include "glint/base/errno_code.h"
-
 namespace glint {
 namespace {
 
@@ -257,22 +255,16 @@ void make_own_folder(const std::string& path) {
   struct stat info {};
   if (::lstat(path.c_str(), &info) != 0) fail("make the folder", path);
   if (S_ISDIR(info.st_mode)) return;
-  throw Error(
-      {.code = ErrorCode::bad_file,
-       .what = S_ISLNK(info.st_mode) ? "the folder is a link to somewhere else" : "a file has the name of the folder",
-       .where = path,
-       .expected = "a folder of its own",
-       .hint = "remove it, or put a real folder in its place"});
+  bad_file(path, S_ISLNK(info.st_mode) ? "the folder is a link to somewhere else" : "a file has the name of the folder",
+           "a folder of its own", "remove it, or put a real folder in its place");
 }
 
 std::string read_file(const std::string& path, size_t max_bytes) {
   size_t size = 0;
   const Descriptor fd(open_regular(path, size));
   if (size > max_bytes)
-    throw Error({.code = ErrorCode::bad_file,
-                 .what = "file of " + std::to_string(size) + " bytes is too large",
-                 .where = path,
-                 .expected = "at most " + std::to_string(max_bytes) + " bytes"});
+    bad_file(path, "file of " + std::to_string(size) + " bytes is too large",
+             "at most " + std::to_string(max_bytes) + " bytes");
   std::string content(size, '\0');
   size_t have = 0;
   while (have < size) {

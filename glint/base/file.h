@@ -9,6 +9,8 @@
 #include <string>
 #include <string_view>
 
+#include "glint/base/error.h"
+
 namespace glint {
 
 class WritableFile {
@@ -89,5 +91,9 @@ class MappedFile {
 };
 
 inline std::span<const std::byte> as_bytes(std::string_view s) { return std::as_bytes(std::span(s.data(), s.size())); }
+
+// bad_file when the path is wrong (nothing there, a circle of links), failure when the system refused (no
+// permission, a disk that fails): that is nothing that another file could mend.
+ErrorCode code_of_errno(int error);
 
 }  // namespace glint

@@ -25,10 +25,7 @@ std::string range_text(double low, double high, const std::string& kind) {
 }
 
 [[noreturn]] static void refuse(const char* parameter, const std::string& value, const std::string& expected) {
-  throw Error({.code = ErrorCode::usage,
-               .what = "`" + std::string(parameter) + "` = " + value + " is out of range",
-               .where = parameter,
-               .expected = expected});
+  bad_argument(parameter, "`" + std::string(parameter) + "` = " + value + " is out of range", expected);
 }
 
 void check_range(const char* parameter, size_t value, size_t low, size_t high) {

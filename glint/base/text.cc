@@ -170,4 +170,34 @@ std::string csv_field(std::string_view text) {
   return out + '"';
 }
 
+std::string duration_text(double seconds) {
+  const long long s = std::llround(std::clamp(seconds, 0.0, 1e9));
+  const long long hours = s / 3600, minutes = s / 60 % 60;
+  const auto two_digits = [](long long n) { return (n < 10 ? "0" : "") + std::to_string(n); };
+  if (hours > 0) return std::to_string(hours) + ":" + two_digits(minutes) + ":" + two_digits(s % 60);
+  return std::to_string(minutes) + ":" + two_digits(s % 60);
+}
+
+std::vector<std::string> split(std::string_view text, char separator) {
+  std::vector<std::string> parts;
+  for (size_t at = 0; at <= text.size();) {
+    const size_t end = std::min(text.find(separator, at), text.size());
+    parts.emplace_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return parts;
+}
+
+std::string joined(const std::vector<std::string>& words, std::string_view between) {
+  std::string text;
+  for (const std::string& word : words) text.append(text.empty() ? "" : between).append(word);
+  return text;
+}
+
+std::string trimmed(std::string_view text) {
+  while (text.starts_with(' ')) text.remove_prefix(1);
+  while (text.ends_with(' ')) text.remove_suffix(1);
+  return std::string(text);
+}
+
 }  // namespace glint

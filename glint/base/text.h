@@ -24,6 +24,13 @@ std::string pad(std::string_view text, size_t width, Align align);
 // At least one line.
 std::vector<std::string> wrap(std::string_view text, size_t width);
 
+// The parts between separators: one more than there are separators.
+std::vector<std::string> split(std::string_view text, char separator);
+// The words with `between` between them.
+std::string joined(const std::vector<std::string>& words, std::string_view between);
+// Without the spaces at both ends.
+std::string trimmed(std::string_view text);
+
 // The shortest decimal text that reads back as the same double; "nan", "inf", "-inf".
 std::string number_text(double value);
 
@@ -38,5 +45,8 @@ std::string xml_escape(std::string_view text);
 
 // A CSV field after RFC 4180: quoted when it has to be.
 std::string csv_field(std::string_view text);
+
+// 3725 -> "1:02:05", 65 -> "1:05".
+std::string duration_text(double seconds);
 
 }  // namespace glint

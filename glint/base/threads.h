@@ -7,7 +7,6 @@
 #include <functional>
 #include <memory>
 #include <type_traits>
-#include <utility>
 
 namespace glint {
 

@@ -5,7 +5,6 @@
 
 #include "glint/cli/engine_of.h"
 #include "glint/cli/output.h"
-#include "glint/cli/prose.h"
 #include "glint/cli/verbs.h"
 #include "glint/lab/study/ablate.h"
 #include "glint/report/table.h"

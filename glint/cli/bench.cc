@@ -38,11 +38,9 @@ std::vector<TimingShape> parse_shapes(const std::string& text) {
     bool good = n.size() == 2 || n.size() == 3;
     for (const size_t v : n) good = good && v >= 1 && v <= 16384;
     if (!good)
-      throw Error({.code = ErrorCode::usage,
-                   .what = "cannot read the shape '" + word + "'",
-                   .where = "--shapes",
-                   .expected = "BATCHxWIDTH or BATCHxINxOUT, each from 1 to 16384, with commas between shapes",
-                   .hint = "--shapes 256x512,2048x512"});
+      bad_argument("--shapes", "cannot read the shape '" + word + "'",
+                   "BATCHxWIDTH or BATCHxINxOUT, each from 1 to 16384, with commas between shapes",
+                   "--shapes 256x512,2048x512");
     shapes.push_back({n[0], n[1], n.back()});
   }
   return shapes;

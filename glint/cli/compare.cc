@@ -6,7 +6,6 @@
 #include "glint/base/statistics.h"
 #include "glint/cli/engine_of.h"
 #include "glint/cli/output.h"
-#include "glint/cli/prose.h"
 #include "glint/cli/verbs.h"
 #include "glint/lab/study/compare.h"
 #include "glint/report/table.h"

@@ -1,16 +1,11 @@
 // glint completion: scripts that let a shell complete verbs, options and values. They are made from what the
 // verbs registered, so they cannot go stale.
 #include "glint/base/error.h"
+#include "glint/base/text.h"
 #include "glint/cli/verbs.h"
 
 namespace glint::cli {
 namespace {
-
-std::string join(const std::vector<std::string>& words, const char* between) {
-  std::string all;
-  for (const std::string& w : words) all += (all.empty() ? "" : between) + w;
-  return all;
-}
 
 // Inside single quotes, for all three shells; fish also reads the backslash there.
 std::string quoted(const std::string& text, bool fish = false) {
@@ -53,12 +48,12 @@ _glint() {
     prev=${COMP_WORDS[COMP_CWORD-2]}
   fi
   if ((COMP_CWORD == 1)); then
-    words=)" + quoted(join(verb_names(program), " ") + " help --help --version") +
+    words=)" + quoted(joined(verb_names(program), " ") + " help --help --version") +
                     R"(
   else
     case $verb in
       help) words=)" +
-                    quoted(join(verb_names(program), " ") + " words reading") + R"( ;;
+                    quoted(joined(verb_names(program), " ") + " words reading") + R"( ;;
 )";
   for (const auto& verb : program.verbs()) {
     out += "      " + verb->description().name + ")\n        case $prev in\n";
@@ -70,13 +65,13 @@ _glint() {
         arguments.insert(arguments.end(), o.value.words.begin(), o.value.words.end());
         path_argument = path_argument || names_a_path(o);
       } else if (o.takes_value) {
-        out += "          " + join(o.flags, "|") + ") ";
-        out += names_a_path(o) ? "paths=1" : "words=" + quoted(join(o.value.words, " "));
+        out += "          " + joined(o.flags, "|") + ") ";
+        out += names_a_path(o) ? "paths=1" : "words=" + quoted(joined(o.value.words, " "));
         out += " ;;\n";
       }
     }
-    out += "          *) words=" + quoted(join(first, " ")) +
-           (path_argument ? "; [[ $cur != -* ]] && paths=1 words=" + quoted(join(arguments, " ")) : "") +
+    out += "          *) words=" + quoted(joined(first, " ")) +
+           (path_argument ? "; [[ $cur != -* ]] && paths=1 words=" + quoted(joined(arguments, " ")) : "") +
            " ;;\n        esac ;;\n";
   }
   return out + R"(    esac
@@ -106,9 +101,9 @@ std::string zsh_text(const std::string& text) {
 
 std::string zsh_action(const OptionText& o) {
   if (o.value.kind == Value::Kind::file)
-    return o.value.words.empty() ? "_files" : "{compadd " + join(o.value.words, " ") + "; _files}";
+    return o.value.words.empty() ? "_files" : "{compadd " + joined(o.value.words, " ") + "; _files}";
   if (o.value.kind == Value::Kind::directory) return "_files -/";
-  return o.value.words.empty() ? " " : "(" + join(o.value.words, " ") + ")";
+  return o.value.words.empty() ? " " : "(" + joined(o.value.words, " ") + ")";
 }
 
 std::string zsh_script(const Program& program) {
@@ -165,7 +160,7 @@ std::string fish_script(const Program& program) {
         line += flag.starts_with("--") ? " -l " + flag.substr(2) : " -s " + flag.substr(1);
       if (o.takes_value && !o.flags.empty()) line += names_a_path(o) ? " -r -F" : " -x";
       if (o.flags.empty() && names_a_path(o)) line += " -F";
-      if (!o.value.words.empty()) line += " -a " + fish(join(o.value.words, " "));
+      if (!o.value.words.empty()) line += " -a " + fish(joined(o.value.words, " "));
       out += line + " -d " + fish(o.option->description()) + "\n";
     }
     out += here + " -l help -d 'Show this help'\n";

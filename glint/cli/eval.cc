@@ -8,7 +8,6 @@
 #include "glint/cli/engine_of.h"
 #include "glint/cli/output.h"
 #include "glint/cli/picture.h"
-#include "glint/cli/prose.h"
 #include "glint/cli/target.h"
 #include "glint/cli/verbs.h"
 #include "glint/data/dataset.h"

@@ -1,9 +1,9 @@
 // glint export: a run's weights for other programs, as .npy files or as a folder that PyTorch users expect.
 #include <nlohmann/json.hpp>
 
+#include "glint/base/text.h"
 #include "glint/cli/engine_of.h"
 #include "glint/cli/output.h"
-#include "glint/cli/prose.h"
 #include "glint/cli/verbs.h"
 #include "glint/lab/publish/export.h"
 
@@ -16,8 +16,7 @@ void run(Context& context, const ExportRequest& request) {
   if (!r.npy.empty()) context.out << r.npy << ": " << r.arrays.size() << " arrays and manifest.json\n";
   if (!r.gguf.empty()) context.out << r.gguf << ": a GGUF file\n";
   if (r.hf.empty()) return;
-  std::string text = r.hf + ": ";
-  for (size_t i = 0; i < r.hf_files.size(); i++) text += (i ? ", " : "") + r.hf_files[i];
+  const std::string text = r.hf + ": " + joined(r.hf_files, ", ");
   context.out << prose(text + "\nIn Python, in that folder: " + r.loader + "\n", result_columns());
 }
 

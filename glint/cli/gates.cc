@@ -6,9 +6,8 @@
 #include "glint/cli/output.h"
 #include "glint/cli/target.h"
 #include "glint/cli/verbs.h"
-#include "glint/io/json_number.h"
+#include "glint/io/json.h"
 #include "glint/kernels/gates.h"
-#include "glint/report/gate_figure.h"
 #include "glint/report/gate_table.h"
 #include "glint/report/table.h"
 
@@ -73,11 +72,7 @@ const GateInfo& find_gate(const std::string& name) {
 }
 
 [[noreturn]] void usage(std::string what, std::string where, std::string expected) {
-  throw Error({.code = ErrorCode::usage,
-               .what = std::move(what),
-               .where = std::move(where),
-               .expected = std::move(expected),
-               .hint = "glint gates --help"});
+  bad_argument(std::move(where), std::move(what), std::move(expected), "glint gates --help");
 }
 
 // What was given on top of `standard`, inside its domain.

@@ -41,8 +41,7 @@ std::string paragraph(const std::string& text, size_t columns) {
 }
 
 std::string option_name(const OptionText& o) {
-  std::string name;
-  for (const std::string& f : o.flags) name += (name.empty() ? "" : ", ") + f;
+  std::string name = joined(o.flags, ", ");
   if (o.takes_value) name += (name.empty() ? "" : " ") + o.value.placeholder;
   return name;
 }

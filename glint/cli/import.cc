@@ -25,10 +25,7 @@ void read_image_size(const std::string& text, ImportRequest& q) {
   };
   q.height = number(text.substr(0, x)), q.width = x == text.npos ? 0 : number(text.substr(x + 1));
   if (q.height == 0 || q.width == 0)
-    throw Error({.code = ErrorCode::usage,
-                 .what = "cannot read the size '" + text + "'",
-                 .where = "--image",
-                 .expected = "height and width, as in 28x28"});
+    bad_argument("--image", "cannot read the size '" + text + "'", "height and width, as in 28x28");
 }
 
 void import_weights(Context& context, ImportFlags o) {
@@ -38,11 +35,7 @@ void import_weights(Context& context, ImportFlags o) {
     o.class_names.push_back(o.names.substr(at, comma - at));
     at = comma + 1;
   }
-  if (o.out.empty())
-    throw Error({.code = ErrorCode::usage,
-                 .what = "where shall the run go?",
-                 .where = "--out",
-                 .expected = "a folder that is not there yet"});
+  if (o.out.empty()) bad_argument("--out", "where shall the run go?", "a folder that is not there yet");
   const ImportResult r = import_classifier(engine_of(context), o);
   context.next = {"glint model " + r.run, "glint spectrum " + r.run + " --data NAME"};
   if (context.shared.json) return context.print_json(to_json(r));

@@ -1,10 +1,13 @@
 #include "glint/cli/output.h"
 
+#include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <cstdlib>
 #include <limits>
 #include <optional>
 
+#include "glint/base/text.h"
 #include "glint/report/signed_picture.h"
 
 namespace glint::cli {
@@ -40,6 +43,14 @@ std::optional<size_t> asked_columns() {
   const auto [end, code] = std::from_chars(word.data(), word.data() + word.size(), columns);
   if (code == std::errc() && end == word.data() + word.size() && columns > 0) return columns;
   return {};
+}
+
+// Columns of "label:  " at the start of a line; 0 where there is none.
+size_t label_width(const std::string& line) {
+  const size_t colon = line.find_first_of(": ");
+  if (colon == line.npos || line[colon] != ':' || colon > 12) return 0;
+  const size_t words = line.find_first_not_of(' ', colon + 1);
+  return words == line.npos || words == colon + 1 ? 0 : words;
 }
 
 }  // namespace
@@ -107,6 +118,41 @@ AsciiBuffer::int_type AsciiBuffer::overflow(int_type c) {
   if (traits_type::eq_int_type(c, traits_type::eof())) return traits_type::not_eof(c);
   const char one = traits_type::to_char_type(c);
   return xsputn(&one, 1) == 1 ? c : traits_type::eof();
+}
+
+std::string bar(double value, double largest, size_t width) {
+  static constexpr const char* kEighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+  const double cells = largest > 0 ? std::fabs(value) / largest * static_cast<double>(width) : 0;
+  const auto eighths = static_cast<size_t>(std::lround(8 * std::min(cells, static_cast<double>(width))));
+  std::string out;
+  for (size_t i = 0; i < eighths / 8; i++) out += "█";
+  return out + kEighths[eighths % 8];
+}
+
+std::string signed_bar(double value, double largest, size_t width) {
+  const double cells = largest > 0 ? std::fabs(value) / largest * static_cast<double>(width) : 0;
+  std::string out;
+  for (size_t i = 0; i < std::min(width, static_cast<size_t>(std::lround(cells))); i++) out += value < 0 ? "░" : "█";
+  return out;
+}
+
+std::string prose(const std::string& text, size_t columns) {
+  std::string out;
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find('\n', at), text.size());
+    const std::string line = text.substr(at, end - at);
+    at = end + 1;
+    const size_t indent = label_width(line);
+    if (line.find('\x1b') != line.npos || display_width(line) <= columns || indent >= columns) {
+      out += line;
+    } else {
+      out += line.substr(0, indent);
+      const std::vector<std::string> parts = wrap(line.substr(indent), columns - indent);
+      for (size_t i = 0; i < parts.size(); i++) out += (i > 0 ? "\n" + std::string(indent, ' ') : "") + parts[i];
+    }
+    if (end < text.size()) out += '\n';
+  }
+  return out;
 }
 
 }  // namespace glint::cli

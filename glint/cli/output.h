@@ -43,4 +43,13 @@ class AsciiBuffer : public std::streambuf {
   bool all_;
 };
 
+// As long as |value| is beside `largest`, at most `width` columns, in eighths of a column.
+std::string bar(double value, double largest, size_t width);
+// The same in whole columns: full blocks above 0, light ones below.
+std::string signed_bar(double value, double largest, size_t width);
+
+// Breaks every line that is wider than `columns` at spaces. Behind a label ("data:  ") what follows is
+// indented as the first line is. Lines with colours are pictures, which fit, and stay.
+std::string prose(const std::string& text, size_t columns);
+
 }  // namespace glint::cli

@@ -6,7 +6,6 @@
 #include "glint/base/utf8.h"
 #include "glint/cli/engine_of.h"
 #include "glint/cli/output.h"
-#include "glint/cli/prose.h"
 #include "glint/cli/target.h"
 #include "glint/cli/verbs.h"
 #include "glint/lab/publish/page.h"

@@ -93,11 +93,8 @@ void Program::dispatch(const std::vector<std::string>& arguments, std::ostringst
     return;
   }
   if (rest[0].starts_with("-"))
-    throw Error({.code = ErrorCode::usage,
-                 .what = "unknown option '" + rest[0] + "'",
-                 .where = "glint",
-                 .expected = suggest(rest[0], {"--help", "--version"}),
-                 .hint = "glint --help; the options of a verb come after its name"});
+    bad_argument("glint", "unknown option '" + rest[0] + "'", suggest(rest[0], {"--help", "--version"}),
+                 "glint --help; the options of a verb come after its name");
 
   Verb* verb = nullptr;
   std::vector<std::string> names;
@@ -106,11 +103,7 @@ void Program::dispatch(const std::vector<std::string>& arguments, std::ostringst
     if (names.back() == rest[0]) verb = v.get();
   }
   if (!verb)
-    throw Error({.code = ErrorCode::usage,
-                 .what = "unknown verb '" + rest[0] + "'",
-                 .where = "glint",
-                 .expected = suggest(rest[0], names),
-                 .hint = "glint --help lists the verbs"});
+    bad_argument("glint", "unknown verb '" + rest[0] + "'", suggest(rest[0], names), "glint --help lists the verbs");
   rest.erase(rest.begin());
   if (has_flag(rest, {"-h", "--help"})) {
     out << verb_help(*verb, columns);

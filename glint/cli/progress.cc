@@ -2,12 +2,10 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <utility>
 
 #include "glint/base/text.h"
 #include "glint/cli/output.h"
-#include "glint/cli/prose.h"
 
 namespace glint::cli {
 namespace {

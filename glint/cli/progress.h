@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "glint/base/duration.h"
+#include "glint/base/text.h"
 #include "glint/cli/terminal.h"
 
 namespace glint::cli {

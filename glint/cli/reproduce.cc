@@ -3,9 +3,9 @@
 #include <nlohmann/json.hpp>
 
 #include "glint/base/error.h"
+#include "glint/base/text.h"
 #include "glint/cli/engine_of.h"
 #include "glint/cli/output.h"
-#include "glint/cli/prose.h"
 #include "glint/cli/sharing_options.h"
 #include "glint/cli/stop.h"
 #include "glint/cli/verbs.h"
@@ -24,18 +24,11 @@ struct ReproduceFlags {
   bool list = false;
 };
 
-std::vector<std::string> split(const std::string& text) {
-  std::vector<std::string> words;
-  for (size_t at = 0; at <= text.size();) {
-    const size_t comma = std::min(text.find(',', at), text.size());
-    if (comma > at) words.push_back(text.substr(at, comma - at));
-    at = comma + 1;
-  }
+std::vector<std::string> data_names(const std::string& text) {
+  std::vector<std::string> words = split(text, ',');
+  std::erase(words, "");
   if (words.empty() && !text.empty())
-    throw Error({.code = ErrorCode::usage,
-                 .what = "no data set is named",
-                 .where = "--data " + text,
-                 .expected = "names with commas between: mnist, fashion-mnist, glyphs"});
+    bad_argument("--data " + text, "no data set is named", "names with commas between: mnist, fashion-mnist, glyphs");
   return words;
 }
 
@@ -68,13 +61,11 @@ void print(Context& context, const ReproduceResult& result) {
 
 void run(Context& context, const ReproduceFlags& o) {
   ReproduceRequest request = o.request;
-  request.data = split(o.data);
+  request.data = data_names(o.data);
   request.sharing = parse_sharing(context, o.sharing);
   if (request.judge_only && (request.sharing.shard.of > 1 || request.sharing.join))
-    throw Error({.code = ErrorCode::usage,
-                 .what = "--judge-only trains nothing that could be shared",
-                 .where = o.sharing.join ? "--join" : "--shard " + o.sharing.shard,
-                 .expected = "a share trains and makes no report"});
+    bad_argument(o.sharing.join ? "--join" : "--shard " + o.sharing.shard,
+                 "--judge-only trains nothing that could be shared", "a share trains and makes no report");
   const auto display = std::make_shared<Display>(context);
   const Engine engine = engine_of(context, display);
   if (o.list) {

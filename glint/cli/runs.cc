@@ -7,7 +7,6 @@
 #include "glint/base/utf8.h"
 #include "glint/cli/engine_of.h"
 #include "glint/cli/output.h"
-#include "glint/cli/prose.h"
 #include "glint/cli/stop.h"
 #include "glint/cli/target.h"
 #include "glint/cli/verbs.h"
@@ -53,16 +52,8 @@ void print(Context& context, const RunsFlags& o, const RunsResult& r) {
 
 void run(Context& context, const RunsFlags& o) {
   if (o.folders.empty())
-    throw Error({.code = ErrorCode::usage,
-                 .what = "no folder is given",
-                 .where = "glint runs",
-                 .expected = "folders with runs in them",
-                 .hint = "glint runs runs"});
-  if (o.csv && context.shared.json)
-    throw Error({.code = ErrorCode::usage,
-                 .what = "--csv and --json exclude each other",
-                 .where = "--csv",
-                 .expected = "one of them"});
+    bad_argument("glint runs", "no folder is given", "folders with runs in them", "glint runs runs");
+  if (o.csv && context.shared.json) bad_argument("--csv", "--csv and --json exclude each other", "one of them");
   if (!o.figure.empty()) check_target(o.figure, ".svg", "--figure", "the figure");
   const Engine engine = engine_of(context);
   const StopOnSignal guard;
@@ -73,12 +64,9 @@ void run(Context& context, const RunsFlags& o) {
   if (damaged == r.runs.end()) return;
   context.flush_results();
   const auto count = std::ranges::count(r.runs, RunState::damaged, &RunSummary::state);
-  throw Error({.code = ErrorCode::bad_file,
-               .what = std::to_string(count) + (count == 1 ? " run is damaged" : " runs are damaged"),
-               .where = printable(damaged->directory) + (count == 1 ? "" : " and others"),
-               .expected = "runs as glint wrote them",
-               .hint = "the command that trained a run mends what it can; `where=state!=damaged` leaves "
-                       "damaged runs out"});
+  bad_file(printable(damaged->directory) + (count == 1 ? "" : " and others"),
+           std::to_string(count) + (count == 1 ? " run is damaged" : " runs are damaged"), "runs as glint wrote them",
+           "the command that trained a run mends what it can; `where=state!=damaged` leaves damaged runs out");
 }
 
 }  // namespace

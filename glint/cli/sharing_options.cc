@@ -4,7 +4,6 @@
 
 #include "glint/base/error.h"
 #include "glint/cli/output.h"
-#include "glint/cli/prose.h"
 
 namespace glint::cli {
 namespace {
@@ -18,10 +17,8 @@ Shard parse_shard(const std::string& text) {
   const size_t index = small_number(text.substr(0, slash)),
                of = slash == text.npos ? 0 : small_number(text.substr(slash + 1));
   if (index < 1 || index > of)
-    throw Error({.code = ErrorCode::usage,
-                 .what = "cannot read the share '" + text + "'",
-                 .where = "--shard",
-                 .expected = "I/N with I from 1 to N, as 2/4 for the second of four machines"});
+    bad_argument("--shard", "cannot read the share '" + text + "'",
+                 "I/N with I from 1 to N, as 2/4 for the second of four machines");
   return {index - 1, of};
 }
 
@@ -38,12 +35,9 @@ Shard slurm_shard() {
   if (count <= 1) return {};
   const size_t index = id < first ? count : (id - first) / step;
   if (index >= count || (id - first) % step != 0)
-    throw Error(
-        {.code = ErrorCode::usage,
-         .what = "task " + std::to_string(id) + " is none of the " + std::to_string(count) + " tasks of this job array",
-         .where = "SLURM_ARRAY_TASK_ID",
-         .expected = "tasks in equal steps, as --array=1-" + std::to_string(count),
-         .hint = "--shard I/N"});
+    bad_argument("SLURM_ARRAY_TASK_ID",
+                 "task " + std::to_string(id) + " is none of the " + std::to_string(count) + " tasks of this job array",
+                 "tasks in equal steps, as --array=1-" + std::to_string(count), "--shard I/N");
   return {index, count};
 }
 
@@ -62,10 +56,8 @@ void add_sharing(Verb& verb, SharingFlags& flags) {
 
 Sharing parse_sharing(const Context& context, const SharingFlags& flags) {
   if (flags.join && !flags.shard.empty())
-    throw Error({.code = ErrorCode::usage,
-                 .what = "--join and --shard exclude each other",
-                 .where = "--shard " + flags.shard,
-                 .expected = "shares that are fixed before, or runs that are taken one by one"});
+    bad_argument("--shard " + flags.shard, "--join and --shard exclude each other",
+                 "shares that are fixed before, or runs that are taken one by one");
   if (flags.wait && !flags.join)
     throw Error({.code = ErrorCode::usage, .what = "--wait needs --join", .where = "--wait"});
   Sharing sharing{.shard = {}, .join = flags.join, .wait = flags.wait, .times = {}};

@@ -6,7 +6,6 @@
 #include "glint/cli/language_view.h"
 #include "glint/cli/output.h"
 #include "glint/cli/picture.h"
-#include "glint/cli/prose.h"
 #include "glint/cli/ranks.h"
 #include "glint/cli/spectrum_view.h"
 #include "glint/cli/verbs.h"
@@ -52,14 +51,10 @@ void all_layers(Context& context, const Engine& engine, Run& run, const ReadRequ
                        result_columns());
 }
 
-void refuse(const std::string& what, const std::string& where, const std::string& expected) {
-  throw Error({.code = ErrorCode::usage, .what = what, .where = where, .expected = expected});
-}
-
 void check_options(const SpectrumFlags& o) {
-  if (o.sharing.join && !o.scan) refuse("--join shares the tokens of a scan", "--join", "--scan");
-  if (o.scan && o.all_layers) refuse("--scan reads every token of one layer", "--all-layers", "one of the two");
-  if (o.sharing.wait && !o.sharing.join) refuse("--wait needs --join", "--wait", "");
+  if (o.sharing.join && !o.scan) bad_argument("--join", "--join shares the tokens of a scan", "--scan");
+  if (o.scan && o.all_layers) bad_argument("--all-layers", "--scan reads every token of one layer", "one of the two");
+  if (o.sharing.wait && !o.sharing.join) bad_argument("--wait", "--wait needs --join", "");
 }
 
 // What a scan is asked for; options that it does not have are refused rather than ignored. It draws no figures
@@ -71,8 +66,8 @@ ScanRequest scan_request(ReadRequest request, const PieceSharing& sharing) {
   for (size_t i = 0; i < given.size(); i++)
     if (!find_field(known, given[i].name) && given[i].name != "figures" &&
         field_json(given[i]) != field_json(defaults[i]))
-      refuse("`" + given[i].name + "` has no effect beside --scan, which lists all directions", "--scan",
-             "--scan alone, with --sae, --layer, --form and --out");
+      bad_argument("--scan", "`" + given[i].name + "` has no effect beside --scan, which lists all directions",
+                   "--scan alone, with --sae, --layer, --form and --out");
   copy_fields(given, known);
   out.sharing = sharing;
   return out;

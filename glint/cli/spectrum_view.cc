@@ -1,4 +1,5 @@
 #include "glint/cli/spectrum_view.h"
+#include "glint/base/text.h"
 #include "glint/base/utf8.h"
 #include "glint/cli/output.h"
 
@@ -6,7 +7,6 @@
 #include <cmath>
 
 #include "glint/lab/models/run.h"
-#include "glint/lab/read/read_trust.h"
 #include "glint/report/table.h"
 
 namespace glint::cli {
@@ -22,19 +22,13 @@ std::string energy_text(const std::vector<double>& curve, size_t k) {
   return curve.empty() ? "-" : percent_text(curve[std::min(k, curve.size()) - 1], 0);
 }
 
-std::string joined(const std::vector<std::string>& words, const char* between = " ") {
-  std::string out;
-  for (const std::string& w : words) out += (out.empty() ? "" : between) + w;
-  return out;
-}
-
 std::string ends_text(const std::vector<double>& values, bool positive) {
   std::vector<std::string> words;
   for (size_t i = 0; i < std::min(kListed, values.size()); i++) {
     const double v = positive ? values[i] : values[values.size() - 1 - i];
     if (positive ? v > 0 : v < 0) words.push_back(typed_number(v));
   }
-  return joined(words);
+  return joined(words, " ");
 }
 
 std::string fidelity_text(const ReadResult& r) {

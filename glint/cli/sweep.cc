@@ -5,9 +5,9 @@
 #include <sstream>
 
 #include "glint/base/error.h"
+#include "glint/base/text.h"
 #include "glint/cli/engine_of.h"
 #include "glint/cli/output.h"
-#include "glint/cli/prose.h"
 #include "glint/cli/sharing_options.h"
 #include "glint/cli/stop.h"
 #include "glint/cli/verbs.h"
@@ -64,9 +64,8 @@ void print(Context& context, const SweepResult& r) {
                           "are between seeds, halves |cos|: between halves of the data")
         << "; front: no other setting has a lower loss and more fidelity of the weights form.\n\n"
         << r.answer << "\n\n"
-        << "files: ";
-  for (size_t i = 0; i < r.files.size(); i++) words << (i ? ", " : "") << r.files[i];
-  context.out << prose(words.str() + "\n", result_columns());
+        << "files: " << joined(r.files, ", ") << "\n";
+  context.out << prose(words.str(), result_columns());
 }
 
 void run(Context& context, const SweepFlags& o) {

@@ -3,7 +3,6 @@
 #include <filesystem>
 
 #include "glint/base/error.h"
-#include "glint/lab/models/run_checks.h"
 #include "glint/lab/work/result_files.h"
 
 namespace glint::cli {
@@ -13,15 +12,9 @@ void check_target(const std::string& path, const std::string& ending, const std:
   const std::filesystem::path target = path;
   std::error_code ignored;
   if (target.extension() != ending || target.stem().empty())
-    throw Error({.code = ErrorCode::usage,
-                 .what = what + " needs another name",
-                 .where = flag + " " + path,
-                 .expected = "a name that ends in " + ending});
+    bad_argument(flag + " " + path, what + " needs another name", "a name that ends in " + ending);
   if (std::filesystem::is_directory(target, ignored))
-    throw Error({.code = ErrorCode::usage,
-                 .what = "cannot write " + what + ": it is a directory",
-                 .where = flag + " " + path,
-                 .expected = "the name of a file"});
+    bad_argument(flag + " " + path, "cannot write " + what + ": it is a directory", "the name of a file");
   if (target.has_parent_path()) make_directory(target.parent_path().string());
 }
 

@@ -22,7 +22,7 @@ struct TokenizeFlags {
   Option* valid_share = nullptr;
 };
 
-std::string share_text(double part) { return fixed_text(100 * part, part > 0 && part < 0.001 ? 4 : 2) + " %"; }
+std::string part_text(double part) { return fixed_text(100 * part, part > 0 && part < 0.001 ? 4 : 2) + " %"; }
 
 void report_text(Context& context, const TokenizeResult& result) {
   const CorpusBuildResult& r = result.build;
@@ -39,11 +39,11 @@ void report_text(Context& context, const TokenizeResult& result) {
   row("tokens", [&](const CorpusPart& p) { return whole(p.tokens); });
   row("tokens per story, median", [&](const CorpusPart& p) { return whole(p.median); });
   row("tokens per story, 95 %", [&](const CorpusPart& p) { return whole(p.p95); });
-  row("stories cut at 256", [&](const CorpusPart& p) { return share_text(share_of(p.cut, p.stories)); });
+  row("stories cut at 256", [&](const CorpusPart& p) { return part_text(share_of(p.cut, p.stories)); });
   row("bytes per token", [&](const CorpusPart& p) { return fixed_text(share_of(p.counts.bytes, p.tokens), 2); });
-  row("unknown tokens", [&](const CorpusPart& p) { return share_text(share_of(p.unknown, p.tokens)); });
+  row("unknown tokens", [&](const CorpusPart& p) { return part_text(share_of(p.unknown, p.tokens)); });
   if (t.byte_fallback())
-    row("byte tokens", [&](const CorpusPart& p) { return share_text(share_of(p.byte_pieces, p.tokens)); });
+    row("byte tokens", [&](const CorpusPart& p) { return part_text(share_of(p.byte_pieces, p.tokens)); });
   if (r.train.counts.empty + r.valid.counts.empty > 0)
     row("empty stories skipped", [&](const CorpusPart& p) { return whole(p.counts.empty); });
   if (r.train.counts.replaced + r.valid.counts.replaced > 0)

@@ -7,19 +7,11 @@
 #include <set>
 
 #include "glint/base/error.h"
+#include "glint/base/text.h"
 #include "glint/cli/output.h"
-#include "glint/cli/prose.h"
 
 namespace glint::cli {
 namespace {
-
-[[noreturn]] void usage(std::string what, std::string where, std::string expected = {}, std::string hint = {}) {
-  throw Error({.code = ErrorCode::usage,
-               .what = std::move(what),
-               .where = std::move(where),
-               .expected = std::move(expected),
-               .hint = std::move(hint)});
-}
 
 std::string with_dashes(std::string name) {
   std::ranges::replace(name, '_', '-');
@@ -69,9 +61,7 @@ void check_numbers(const nlohmann::ordered_json& value, const std::string& place
 
 std::string placeholder_of(const Field& f) {
   if (f.is_argument) return f.placeholder;
-  std::string all;
-  for (const std::string& w : f.choices) all += (all.empty() ? "" : "|") + w;
-  if (!all.empty()) return all;
+  if (!f.choices.empty()) return joined(f.choices, "|");
   if (!f.placeholder.empty()) return f.placeholder;
   if (std::holds_alternative<double*>(f.value)) return "X";
   if (std::holds_alternative<std::vector<double>*>(f.value)) return "X,X,...";
@@ -249,12 +239,12 @@ void Verb::parse(std::vector<std::string> arguments) {
     const OptionText* o = find(flag);
     for (const Renamed& r : kRenamed)
       if (!o && r.verb == text_.name && r.old == flag)
-        usage("the option is called " + std::string(r.now) + " here", flag, std::string(r.now), help);
-    if (!o) usage("unknown option '" + flag + "'", "glint " + text_.name, suggest(flag, all_flags()), help);
+        bad_argument(flag, "the option is called " + std::string(r.now) + " here", std::string(r.now), help);
+    if (!o) bad_argument("glint " + text_.name, "unknown option '" + flag + "'", suggest(flag, all_flags()), help);
     if (!seen.insert(o).second && o->takes_value && !o->repeats)
-      usage("the option is given twice", flag, "one value", help);
+      bad_argument(flag, "the option is given twice", "one value", help);
     if (!o->takes_value) {
-      if (equals != a.npos) usage("the option takes no value", flag, "the flag alone", help);
+      if (equals != a.npos) bad_argument(flag, "the option takes no value", "the flag alone", help);
       joined.push_back(a);
       continue;
     }
@@ -268,7 +258,7 @@ void Verb::parse(std::vector<std::string> arguments) {
       value = arguments[++i], given = true;
     // An option whose value may be left out takes an empty one as none.
     if (value.empty() && given && o->option->value_is_optional()) continue;
-    if (value.empty()) usage("the option needs a value", flag, o->value.placeholder, help);
+    if (value.empty()) bad_argument(flag, "the option needs a value", o->value.placeholder, help);
     const std::string& name = o->flags.back();  // the long one, if there is one
     joined.push_back(name + (name.starts_with("--") ? "=" : "") + value);
   }
@@ -277,18 +267,18 @@ void Verb::parse(std::vector<std::string> arguments) {
     app_->parse(joined);
   } catch (const CLI::ExtrasError&) {
     const std::vector<std::string> rest = app_->remaining();
-    usage("unexpected argument '" + (rest.empty() ? std::string() : rest.front()) + "'", "glint " + text_.name, "",
-          help);
+    bad_argument("glint " + text_.name, "unexpected argument '" + (rest.empty() ? std::string() : rest.front()) + "'",
+                 "", help);
   } catch (const CLI::RequiredError& e) {
     for (const OptionText& o : options_) {
       if (!o.option->is_required() || o.option->given()) continue;
       const std::string name = o.flags.empty() ? o.value.placeholder : o.flags.back();
-      usage(name + " is missing", "glint " + text_.name,
-            o.value.words.empty() ? o.option->description() : suggest("", o.value.words), help);
+      bad_argument("glint " + text_.name, name + " is missing",
+                   o.value.words.empty() ? o.option->description() : suggest("", o.value.words), help);
     }
-    usage(e.what(), "glint " + text_.name, "", help);
+    bad_argument("glint " + text_.name, e.what(), "", help);
   } catch (const CLI::ParseError& e) {
-    usage(e.what(), "glint " + text_.name, "", help);
+    bad_argument("glint " + text_.name, e.what(), "", help);
   }
 }
 

@@ -11,39 +11,34 @@
 namespace glint {
 namespace {
 
-[[noreturn]] void refuse_array(std::string what, std::string where, std::string expected, std::string hint = {}) {
-  throw Error({.code = ErrorCode::usage,
-               .what = std::move(what),
-               .where = std::move(where),
-               .expected = std::move(expected),
-               .hint = std::move(hint)});
-}
-
 std::string size_text(size_t height, size_t width) { return std::to_string(height) + " x " + std::to_string(width); }
 
 void check_shape(const ImageSet& set, const std::string& part) {
   if (set.inputs() > kMaxInputs)
-    refuse_array("a sample has " + std::to_string(set.inputs()) + " numbers", part,
+    bad_argument(part, "a sample has " + std::to_string(set.inputs()) + " numbers",
                  "at most " + std::to_string(kMaxInputs));
   const bool bytes = !set.floats();
-  if (!bytes && set.pixels.size() != 0) refuse_array("the set has bytes and floats", part, "either pixels or values");
+  if (!bytes && set.pixels.size() != 0) bad_argument(part, "the set has bytes and floats", "either pixels or values");
   if (!bytes && set.height == 0 && set.width == 0) return;
   // By division: the product may not fit.
   if (set.height == 0 || set.inputs() % set.height != 0 || set.inputs() / set.height != set.width)
-    refuse_array(
+    bad_argument(
+        part,
         std::to_string(set.inputs()) + " numbers per sample do not fit pictures of " + size_text(set.height, set.width),
-        part, "height x width numbers per sample",
+        "height x width numbers per sample",
         bytes ? "give height and width" : "give height and width, or neither for plain vectors");
 }
 
 void check_labels(const ImageSet& set, size_t samples, const std::string& part) {
   if (set.labels.size() != samples)
-    refuse_array(std::to_string(set.labels.size()) + " labels for " + std::to_string(samples) + " samples",
-                 part + ".labels", "one label per sample");
+    bad_argument(part + ".labels",
+                 std::to_string(set.labels.size()) + " labels for " + std::to_string(samples) + " samples",
+                 "one label per sample");
   for (size_t i = 0; i < samples; i++)
     if (set.labels[i] >= set.classes)
-      refuse_array("the label of sample " + std::to_string(i) + " is " + std::to_string(set.labels[i]),
-                   part + ".labels", "0 to " + std::to_string(set.classes - 1));
+      bad_argument(part + ".labels",
+                   "the label of sample " + std::to_string(i) + " is " + std::to_string(set.labels[i]),
+                   "0 to " + std::to_string(set.classes - 1));
 }
 
 void check_finite(const ImageSet& set, const std::string& part) {
@@ -105,10 +100,10 @@ Dataset make_dataset(const Samples<float>& train, const Samples<float>& test, co
 
 void check(const ImageSet& set, const std::string& part) {
   const size_t samples = set.pixels.rows() + set.values.rows();
-  if (samples == 0 || set.inputs() == 0) refuse_array("there are no samples", part, "at least one, of one number");
+  if (samples == 0 || set.inputs() == 0) bad_argument(part, "there are no samples", "at least one, of one number");
   check_shape(set, part);
   if (set.classes < 2 || set.classes > kMaxClasses)
-    refuse_array("there are " + std::to_string(set.classes) + " classes", "classes",
+    bad_argument("classes", "there are " + std::to_string(set.classes) + " classes",
                  "2 to " + std::to_string(kMaxClasses));
   check_labels(set, samples, part);
   check_finite(set, part);
@@ -119,16 +114,18 @@ void check(const Dataset& data) {
   check(train, "train");
   check(test, "test");
   if (test.inputs() != train.inputs() || test.height != train.height || test.width != train.width)
-    refuse_array("test samples have another size than training samples: " + std::to_string(test.inputs()) +
+    bad_argument("test",
+                 "test samples have another size than training samples: " + std::to_string(test.inputs()) +
                      " numbers, " + size_text(test.height, test.width),
-                 "test", std::to_string(train.inputs()) + " numbers, " + size_text(train.height, train.width));
+                 std::to_string(train.inputs()) + " numbers, " + size_text(train.height, train.width));
   if (test.classes != train.classes)
-    refuse_array("the test set has " + std::to_string(test.classes) + " classes", "test",
+    bad_argument("test", "the test set has " + std::to_string(test.classes) + " classes",
                  std::to_string(train.classes) + " as the training set");
   if (data.class_names.size() != train.classes)
-    refuse_array(
+    bad_argument(
+        "class_names",
         std::to_string(data.class_names.size()) + " class names for " + std::to_string(train.classes) + " classes",
-        "class_names", "one name per class");
+        "one name per class");
 }
 
 std::string content_checksum(const Dataset& data) {

@@ -22,10 +22,8 @@ size_t batch_count(size_t n, size_t batch_size, LastBatch last) {
   const size_t whole = batch_size == 0 ? 0 : n / batch_size;
   const bool partial = batch_size != 0 && n % batch_size != 0 && last == LastBatch::keep;
   if (whole + partial == 0)
-    throw Error({.code = ErrorCode::usage,
-                 .what = "no batch of " + std::to_string(batch_size) + " in " + std::to_string(n) + " samples",
-                 .where = "batch",
-                 .expected = "1 to " + std::to_string(n)});
+    bad_argument("batch", "no batch of " + std::to_string(batch_size) + " in " + std::to_string(n) + " samples",
+                 "1 to " + std::to_string(n));
   return whole + partial;
 }
 

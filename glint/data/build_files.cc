@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <memory>
 
 #include "glint/base/error.h"
 #include "glint/data/story_file.h"
@@ -28,10 +27,8 @@ class StoryLength {
     since_mark_ = mark == block.npos ? since_mark_ + block.size() : block.size() - mark;
     end_ = block.substr(block.size() - std::min(block.size(), kEndOfText.size() - 1));
     if (since_mark_ > kMaxStoryBytes + block.size())
-      throw Error({.code = ErrorCode::bad_file,
-                   .what = "a story of more than " + std::to_string(kMaxStoryBytes >> 20) + " MB",
-                   .where = name_,
-                   .expected = "stories with a line " + std::string(kEndOfText) + " between them"});
+      bad_file(name_, "a story of more than " + std::to_string(kMaxStoryBytes >> 20) + " MB",
+               "stories with a line " + std::string(kEndOfText) + " between them");
   }
 
  private:
@@ -56,10 +53,7 @@ void check_readable(const std::vector<std::string>& paths) {
       const TextStream opened(path);
   }
   if (from_stdin > 1)
-    throw Error({.code = ErrorCode::usage,
-                 .what = "stdin is named " + std::to_string(from_stdin) + " times",
-                 .where = "-",
-                 .expected = "once: it can be read once"});
+    bad_argument("-", "stdin is named " + std::to_string(from_stdin) + " times", "once: it can be read once");
 }
 
 Spool::~Spool() {

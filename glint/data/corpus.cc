@@ -5,7 +5,6 @@
 #include <cstring>
 
 #include "glint/base/error.h"
-#include "glint/base/refuse.h"
 
 namespace glint {
 namespace {
@@ -28,8 +27,7 @@ T load(const std::byte* p) {
   std::memcpy(&value, p, sizeof value);
   return value;
 }
-template <class T>
-void store(std::byte* p, T value) {
+void store(std::byte* p, auto value) {
   std::memcpy(p, &value, sizeof value);
 }
 
@@ -37,23 +35,19 @@ std::string hex_at(const std::byte* p) { return hex({reinterpret_cast<const uint
 
 uint8_t nibble(char c) { return static_cast<uint8_t>(c <= '9' ? c - '0' : c - 'a' + 10); }
 
-[[noreturn]] void misused(std::string what, std::string where, std::string expected) {
-  throw Error(
-      {.code = ErrorCode::usage, .what = std::move(what), .where = std::move(where), .expected = std::move(expected)});
-}
-
 void check_story(std::span<const TokenId> ids, uint64_t index, size_t vocab) {
   const std::string where = "story " + std::to_string(index);
-  if (ids.empty()) misused("a story is empty", where, "at least one token");
+  if (ids.empty()) bad_argument(where, "a story is empty", "at least one token");
   const TokenId top = *std::ranges::max_element(ids);
-  if (top >= vocab) misused("the id " + std::to_string(top), where, "below the vocabulary of " + std::to_string(vocab));
+  if (top >= vocab)
+    bad_argument(where, "the id " + std::to_string(top), "below the vocabulary of " + std::to_string(vocab));
 }
 
 Block64 header_of(size_t vocab, const std::string& tokenizer_hash) {
   if (vocab == 0 || vocab > kMaxVocab)
-    misused("a vocabulary of " + std::to_string(vocab), "vocab", "1 to " + std::to_string(kMaxVocab) + " pieces");
+    bad_argument("vocab", "a vocabulary of " + std::to_string(vocab), "1 to " + std::to_string(kMaxVocab) + " pieces");
   if (tokenizer_hash.size() != 2 * kHash || tokenizer_hash.find_first_not_of("0123456789abcdef") != std::string::npos)
-    misused("this is no SHA-256: " + tokenizer_hash, "tokenizer_hash", "64 hexadecimal digits");
+    bad_argument("tokenizer_hash", "this is no SHA-256: " + tokenizer_hash, "64 hexadecimal digits");
   Block64 h{};
   std::memcpy(h.data(), kMagic.data(), kMagic.size());
   store(h.data() + 8, static_cast<uint32_t>(id_bytes_of(vocab) / 2));

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <filesystem>
 #include <optional>
-#include <queue>
 
 #include "glint/base/error.h"
 #include "glint/base/rng.h"
@@ -39,10 +38,7 @@ std::string list(const std::vector<std::string>& paths) {
 }
 
 [[noreturn]] void refuse_empty(const std::string& what, const std::vector<std::string>& sources) {
-  throw Error({.code = ErrorCode::bad_file,
-               .what = what,
-               .where = list(sources),
-               .expected = "text, with a line " + std::string(kEndOfText) + " between stories"});
+  bad_file(list(sources), what, "text, with a line " + std::string(kEndOfText) + " between stories");
 }
 
 // The stories of several files one after the other, or tales.
@@ -133,35 +129,24 @@ void Builder::report(Stage stage, const Stories& stories, uint64_t done_before, 
 
 void Builder::check_folder() const {
   if (build_.out == kTales)
-    throw Error({.code = ErrorCode::usage,
-                 .what = "a corpus cannot be called tales",
-                 .where = "`out=tales`",
-                 .expected = "another name: `data=tales` means the built-in tales",
-                 .hint = "`out=my-tales`"});
+    bad_argument("`out=tales`", "a corpus cannot be called tales",
+                 "another name: `data=tales` means the built-in tales", "`out=my-tales`");
   std::error_code ignored;
   for (const char* file : {"run.json", "config.json"})
     if (fs::exists(path(file), ignored))
-      throw Error({.code = ErrorCode::usage,
-                   .what = "the folder holds a model, not a corpus",
-                   .where = path(file),
-                   .expected = "a new folder, or with `force` one that holds a corpus"});
+      bad_argument(path(file), "the folder holds a model, not a corpus",
+                   "a new folder, or with `force` one that holds a corpus");
   if (!build_.force && has_corpus_files(build_.out))
-    throw Error({.code = ErrorCode::usage,
-                 .what = "there is a corpus already",
-                 .where = "`out=" + build_.out + "`",
-                 .expected = "a new folder",
-                 .hint = "`force` replaces it"});
+    bad_argument("`out=" + build_.out + "`", "there is a corpus already", "a new folder", "`force` replaces it");
 }
 
 void Builder::check_parts() const {
   if (result_.train.stories == 0) refuse_empty("there are no stories in the text", sources_);
   if (result_.valid.stories > 0) return;
   if (!splits()) refuse_empty("there are no stories in the text for validation", valid_sources_);
-  throw Error({.code = ErrorCode::bad_file,
-               .what = "no story is left for validation: there are only " + std::to_string(result_.train.stories),
-               .where = build_.tales ? "tales" : list(sources_),
-               .expected = "at least one train and one validation story",
-               .hint = "a larger `valid_share`, or `valid=FILE`"});
+  bad_file(build_.tales ? "tales" : list(sources_),
+           "no story is left for validation: there are only " + std::to_string(result_.train.stories),
+           "at least one train and one validation story", "a larger `valid_share`, or `valid=FILE`");
 }
 
 // The stories with the lowest keys; a key is a function of (seed, index), so every story has the same chance.

@@ -10,8 +10,8 @@
 
 #include "glint/base/error.h"
 #include "glint/base/file.h"
-#include "glint/base/refuse.h"
 #include "glint/base/sha256.h"
+#include "glint/base/text.h"
 #include "glint/base/threads.h"
 #include "glint/data/glyphs.h"
 #include "glint/data/idx.h"
@@ -132,32 +132,24 @@ std::string checksum_of(const FileSums& sums) {
 void verify(const KnownSet& known, const FilePaths& files, const FileSums& sums) {
   for (size_t i = 0; i < kFiles.size(); i++)
     if (sums[i] != known.sha256[i])
-      throw Error(
-          {.code = ErrorCode::bad_file,
-           .what = std::string("not the ") + known.name + " file: SHA-256 of the unpacked content is " + sums[i],
-           .where = files[i],
-           .expected = known.sha256[i],
-           .hint = fetch_command(known) + ", or give the folder itself as the data set"});
+      bad_file(files[i], std::string("not the ") + known.name + " file: SHA-256 of the unpacked content is " + sums[i],
+               known.sha256[i], fetch_command(known) + ", or give the folder itself as the data set");
 }
 
 void check_pair(const ImageSet& set, const std::string& images, const std::string& labels) {
   if (set.pixels.rows() != set.labels.size())
-    throw Error(
-        {.code = ErrorCode::bad_file,
-         .what = std::to_string(set.labels.size()) + " labels for " + std::to_string(set.pixels.rows()) + " images",
-         .where = labels + ", byte 4",
-         .expected = "as many labels as there are images in " + images});
+    bad_file(labels + ", byte 4",
+             std::to_string(set.labels.size()) + " labels for " + std::to_string(set.pixels.rows()) + " images",
+             "as many labels as there are images in " + images);
 }
 
 // Test must fit a model that was shaped for train: the same size of image, no class that train lacks.
 void check_test_fits(const Dataset& data, const FilePaths& files) {
   const ImageSet &train = data.train, &test = data.test;
   if (test.height != train.height || test.width != train.width)
-    throw Error({.code = ErrorCode::bad_file,
-                 .what = "test images are " + std::to_string(test.height) + " x " + std::to_string(test.width),
-                 .where = files[kTestImages] + ", byte 8",
-                 .expected = std::to_string(train.height) + " x " + std::to_string(train.width) + " as in " +
-                             files[kTrainImages]});
+    bad_file(files[kTestImages] + ", byte 8",
+             "test images are " + std::to_string(test.height) + " x " + std::to_string(test.width),
+             std::to_string(train.height) + " x " + std::to_string(train.width) + " as in " + files[kTrainImages]);
   const auto bad =
       std::find_if(test.labels.begin(), test.labels.end(), [&](uint32_t label) { return label >= train.classes; });
   if (bad != test.labels.end())
@@ -232,12 +224,6 @@ Dataset make_glyphs(const DataOptions& options) {
   }
   data.checksum = checksum_of(sums);
   return data;
-}
-
-std::string join(const std::vector<std::string>& parts) {
-  std::string text;
-  for (const std::string& p : parts) text += (text.empty() ? "" : "; ") + p;
-  return text;
 }
 
 void describe(const Dataset& data, DatasetStatus& status) {
@@ -342,11 +328,8 @@ Dataset load_dataset(const std::string& name_or_dir, const DataOptions& options)
   if (const KnownSet* known = find_known(name_or_dir)) {
     const Search found = search(options.paths, name_or_dir);
     if (found.folder.empty())
-      throw Error({.code = ErrorCode::bad_file,
-                   .what = "data set " + name_or_dir + " is not on this machine",
-                   .where = "looked in " + join(found.looked),
-                   .expected = "the four IDX files, plain or .gz",
-                   .hint = fetch_command(*known)});
+      bad_file("looked in " + joined(found.looked, "; "), "data set " + name_or_dir + " is not on this machine",
+               "the four IDX files, plain or .gz", fetch_command(*known));
     return read_folder(found.folder, found.files, known, options.pool);
   }
   std::error_code ignored;
@@ -363,26 +346,15 @@ Dataset load_dataset(const std::string& name_or_dir, const DataOptions& options)
   const auto files = find_files(name_or_dir, report);
   if (!files) exists(name_or_dir + "/" + kFiles[0]);  // the same
   if (!files)
-    throw Error({.code = ErrorCode::bad_file,
-                 .what = "the folder is not a data set",
-                 .where = report,
-                 .expected = "train-images-idx3-ubyte, train-labels-idx1-ubyte, t10k-images-idx3-ubyte and "
-                             "t10k-labels-idx1-ubyte, plain or .gz"});
+    bad_file(
+        report, "the folder is not a data set",
+        "train-images-idx3-ubyte, train-labels-idx1-ubyte, t10k-images-idx3-ubyte and t10k-labels-idx1-ubyte, plain or .gz");
   return read_folder(name_or_dir, *files, nullptr, options.pool);
 }
 
 std::string_view name(DataState state) {
-  switch (state) {
-    case DataState::built_in:
-      return "built in";
-    case DataState::verified:
-      return "verified";
-    case DataState::damaged:
-      return "damaged";
-    case DataState::not_found:
-      return "not found";
-  }
-  return "";
+  static constexpr std::string_view kNames[] = {"built in", "verified", "damaged", "not found"};
+  return kNames[static_cast<size_t>(state)];
 }
 
 std::vector<DatasetStatus> list_datasets(const DataOptions& options) {

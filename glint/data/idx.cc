@@ -9,7 +9,6 @@
 
 #include "glint/base/error.h"
 #include "glint/base/file.h"
-#include "glint/base/refuse.h"
 #include "glint/base/sha256.h"
 
 namespace glint {
@@ -174,8 +173,7 @@ std::string digest(const Header& h, std::span<const std::byte> elements) {
 }
 
 // Reads what the header announces into memory of just that size, made by `make(header)`.
-template <class Make>
-std::string read_elements(std::span<const std::byte> file, const std::string& name, uint32_t rank, Make make) {
+std::string read_elements(std::span<const std::byte> file, const std::string& name, uint32_t rank, auto make) {
   Content content(file, name);
   const Header h = read_header(content, rank);
   check_claim(content, h);

@@ -119,10 +119,8 @@ PreparedImage prepare_image(const Matrix<uint8_t>& gray, const ImageStyle& style
   stretch(picture);
   const InkBox ink = find_ink(picture);
   if (ink.height == 0)
-    throw Error({.code = ErrorCode::bad_file,
-                 .what = "there is nothing on the picture",
-                 .where = where,
-                 .expected = "something bright on a dark background, or dark on a bright one"});
+    bad_file(where, "there is nothing on the picture",
+             "something bright on a dark background, or dark on a bright one");
   Matrix<uint8_t> cut(ink.height, ink.width);
   for (size_t i = 0; i < ink.height; i++)
     std::copy_n(picture.view().row_ptr(ink.top + i) + ink.left, ink.width, cut.view().row_ptr(i));

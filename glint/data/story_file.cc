@@ -1,19 +1,18 @@
 #include "glint/data/story_file.h"
 
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <fcntl.h>
 #include <lzma.h>
 #include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <zlib.h>
-#include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <vector>
+#include <zlib.h>
 
-#include "glint/base/errno_code.h"
 #include "glint/base/error.h"
-#include "glint/base/refuse.h"
+#include "glint/base/file.h"
 #include "glint/base/utf8.h"
 #include "glint/io/json_cursor.h"
 
@@ -22,7 +21,7 @@ namespace {
 
 constexpr size_t kReadBytes = size_t{1} << 18;
 constexpr std::string_view kSpace = " \t\r\n\v\f";
-std::string_view trimmed(std::string_view text) {
+std::string_view without_space(std::string_view text) {
   const size_t first = text.find_first_not_of(kSpace);
   if (first == text.npos) return {};
   return text.substr(first, text.find_last_not_of(kSpace) - first + 1);
@@ -58,16 +57,14 @@ bool StoryReader::next(std::string& story) {
       // A mark may begin in the last bytes that there are.
       searched_ = std::max(at_, buffer_.size() - std::min(buffer_.size(), kEndOfText.size() - 1));
       if (buffer_.size() - at_ > kMaxStoryBytes)
-        throw Error(
-            {.code = ErrorCode::bad_file,
-             .what = "a story of more than " + std::to_string(kMaxStoryBytes >> 20) + " MB",
-             .where = (stream_ ? stream_->name() : "the text") + ", story " + std::to_string(counts_.stories + 1),
-             .expected = "stories with a line " + std::string(kEndOfText) + " between them"});
+        bad_file((stream_ ? stream_->name() : "the text") + ", story " + std::to_string(counts_.stories + 1),
+                 "a story of more than " + std::to_string(kMaxStoryBytes >> 20) + " MB",
+                 "stories with a line " + std::string(kEndOfText) + " between them");
       more = fill();
       if (more) mark = buffer_.find(kEndOfText, searched_);
     }
     const size_t end = std::min(mark, buffer_.size());
-    const std::string_view text = trimmed(std::string_view(buffer_).substr(at_, end - at_));
+    const std::string_view text = without_space(std::string_view(buffer_).substr(at_, end - at_));
     const bool nothing_left = mark == buffer_.npos && text.empty();
     story.assign(text);
     at_ = searched_ = mark == buffer_.npos ? buffer_.size() : mark + kEndOfText.size();
@@ -163,10 +160,7 @@ TextStream::TextStream(const std::string& path, std::function<void()> waiting) :
   struct stat info {};
   if (s.file < 0 || ::fstat(s.file, &info) != 0) s.unreadable();
   if (S_ISBLK(info.st_mode) || (S_ISCHR(info.st_mode) && (path != "-" || !::isatty(s.file))))
-    throw Error({.code = ErrorCode::bad_file,
-                 .what = "this is a device, not a text",
-                 .where = s.name,
-                 .expected = "a text file, plain, .gz or .xz, or - for stdin"});
+    bad_file(s.name, "this is a device, not a text", "a text file, plain, .gz or .xz, or - for stdin");
   s.refill();
   const Packing packing = packing_of({s.input.data(), s.have});
   if (packing == Packing::gzip) {

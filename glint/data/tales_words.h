@@ -5,7 +5,6 @@
 // sentence: half of the tales have that beat.
 #pragma once
 
-#include <initializer_list>
 #include <string_view>
 #include <vector>
 

@@ -65,11 +65,10 @@ Corpus corpus_of(TokenStories stories, size_t vocab, const std::string& tokenize
 TextData text_data_of(TokenStories train, TokenStories valid, const Vocabulary& vocabulary,
                       const std::string& tokenizer_hash, const std::string& name) {
   if (vocabulary.size < 2 || vocabulary.end >= vocabulary.size)
-    throw Error({.code = ErrorCode::usage,
-                 .what = "the end token " + std::to_string(vocabulary.end) + " in a vocabulary of " +
-                         std::to_string(vocabulary.size),
-                 .where = "vocabulary",
-                 .expected = "at least 2 tokens, and the end token one of them"});
+    bad_argument(
+        "vocabulary",
+        "the end token " + std::to_string(vocabulary.end) + " in a vocabulary of " + std::to_string(vocabulary.size),
+        "at least 2 tokens, and the end token one of them");
   TextData data;
   data.name = name;
   data.origin = "memory";
@@ -81,11 +80,7 @@ TextData text_data_of(TokenStories train, TokenStories valid, const Vocabulary& 
 }
 
 void require(const Tokenizer& tokenizer) {
-  if (tokenizer.empty())
-    throw Error({.code = ErrorCode::usage,
-                 .what = "the tokenizer holds nothing",
-                 .where = "tokenizer",
-                 .expected = "one that was read or trained"});
+  if (tokenizer.empty()) bad_argument("tokenizer", "the tokenizer holds nothing", "one that was read or trained");
 }
 
 std::vector<std::vector<TokenId>> encoded(std::span<const std::string> texts, TextEncoder& encoder) {
@@ -105,11 +100,9 @@ std::string in(const std::string& folder, const char* file) { return (fs::path(f
 void check_fits(const Corpus& corpus, const Tokenizer& tokenizer, const std::string& corpus_path,
                 const std::string& tokenizer_path) {
   if (corpus.tokenizer_hash() != tokenizer.sha256() || corpus.vocab() != tokenizer.size())
-    throw Error({.code = ErrorCode::bad_file,
-                 .what = "the corpus was made with another tokenizer",
-                 .where = corpus_path,
-                 .expected = "that of " + tokenizer_path + " (SHA-256 " + tokenizer.sha256() + ")",
-                 .hint = "`tokenize(TEXT, tokenizer=" + tokenizer_path + ", out=DIR)`"});
+    bad_file(corpus_path, "the corpus was made with another tokenizer",
+             "that of " + tokenizer_path + " (SHA-256 " + tokenizer.sha256() + ")",
+             "`tokenize(TEXT, tokenizer=" + tokenizer_path + ", out=DIR)`");
 }
 
 bool has_corpus_files(const std::string& folder) {
@@ -144,11 +137,8 @@ TextData load_text_data(const std::string& name_or_dir, const TextDataOptions& o
       missing += (missing.empty() ? " (no " : ", ") + std::string(file);
     }
   if (!missing.empty())
-    throw Error({.code = ErrorCode::bad_file,
-                 .what = "the folder is not a tokenized corpus",
-                 .where = name_or_dir + missing + ")",
-                 .expected = "tokenizer.model, train.bin and valid.bin",
-                 .hint = "`tokenize(TEXT, out=" + name_or_dir + ")`"});
+    bad_file(name_or_dir + missing + ")", "the folder is not a tokenized corpus",
+             "tokenizer.model, train.bin and valid.bin", "`tokenize(TEXT, out=" + name_or_dir + ")`");
   TextData data;
   data.name = data.origin = name_or_dir;
   data.tokenizer = Tokenizer::read(in(name_or_dir, kTokenizerFile));
@@ -157,11 +147,8 @@ TextData load_text_data(const std::string& name_or_dir, const TextDataOptions& o
   for (const auto& [corpus, file] : {std::pair(&data.train, kTrainFile), std::pair(&data.valid, kValidFile)}) {
     check_fits(*corpus, data.tokenizer, in(name_or_dir, file), in(name_or_dir, kTokenizerFile));
     if (corpus->stories() == 0)
-      throw Error({.code = ErrorCode::bad_file,
-                   .what = "the corpus has no stories",
-                   .where = in(name_or_dir, file),
-                   .expected = "at least one",
-                   .hint = "`tokenize(TEXT, out=" + name_or_dir + ", force=true)`"});
+      bad_file(in(name_or_dir, file), "the corpus has no stories", "at least one",
+               "`tokenize(TEXT, out=" + name_or_dir + ", force=true)`");
   }
   data.end = data.tokenizer.end();
   data.checksum = checksum_of(data);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <limits>
 #include <type_traits>
 
 #include "glint/base/error.h"
@@ -33,10 +32,8 @@ std::string parameter_of(const Field& field) {
 
 [[noreturn]] void refuse_field(const Field& field, std::string_view text, const std::string& where,
                                const std::string& expected) {
-  throw Error({.code = ErrorCode::usage,
-               .what = "`" + parameter_of(field) + "` cannot be '" + std::string(text) + "'",
-               .where = where.empty() ? parameter_of(field) : where,
-               .expected = expected});
+  bad_argument(where.empty() ? parameter_of(field) : where,
+               "`" + parameter_of(field) + "` cannot be '" + std::string(text) + "'", expected);
 }
 
 bool in_range(const Field& field, double v) {
@@ -64,16 +61,10 @@ T parse_number(const Field& field, std::string_view text, const std::string& whe
   return value;
 }
 
-std::vector<std::string_view> comma_words(std::string_view text) {
-  std::vector<std::string_view> words;
-  for (size_t at = 0; at <= text.size() && !text.empty();) {
-    const size_t comma = std::min(text.find(',', at), text.size());
-    std::string_view word = text.substr(at, comma - at);
-    while (word.starts_with(' ')) word.remove_prefix(1);
-    while (word.ends_with(' ')) word.remove_suffix(1);
-    words.push_back(word);
-    at = comma + 1;
-  }
+std::vector<std::string> comma_words(std::string_view text) {
+  if (text.empty()) return {};
+  std::vector<std::string> words = split(text, ',');
+  for (std::string& word : words) word = trimmed(word);
   return words;
 }
 
@@ -169,12 +160,12 @@ void set_field(const Field& field, std::string_view text, const std::string& whe
                         [&](std::vector<std::string>* v) { v->emplace_back(text); },
                         [&](std::vector<double>* v) {
                           v->clear();
-                          for (const std::string_view w : comma_words(text))
+                          for (const std::string& w : comma_words(text))
                             v->push_back(parse_number<double>(field, w, where));
                         },
                         [&](std::vector<uint64_t>* v) {
                           v->clear();
-                          for (const std::string_view w : comma_words(text))
+                          for (const std::string& w : comma_words(text))
                             v->push_back(parse_number<uint64_t>(field, w, where));
                         },
                         [&](const Prefixed& v) { v.all->push_back(v.prefix + std::string(text)); },
@@ -205,10 +196,7 @@ void set_fields(std::span<const Field> fields, const Json& values) {
     if (!field) {
       std::vector<std::string> names;
       for (const Field& f : fields) names.push_back(f.name);
-      throw Error({.code = ErrorCode::usage,
-                   .what = "there is no `" + key + "` here",
-                   .where = key,
-                   .expected = suggest(key, names)});
+      bad_argument(key, "there is no `" + key + "` here", suggest(key, names));
     }
     set_field_json(*field, value);
   }
@@ -285,10 +273,8 @@ void refuse_other_models(std::span<const Field> fields, std::span<const Field> u
   for (size_t i = 0; i < fields.size(); i++) {
     const Field& f = fields[i];
     if (fits(f.who) || field_json(f) == field_json(usual[i])) continue;
-    throw Error({.code = ErrorCode::usage,
-                 .what = "`" + parameter_of(f) + "` is for " + std::string(models_text(f.who)),
-                 .where = where,
-                 .expected = "one of those, or no `" + parameter_of(f) + "`"});
+    bad_argument(where, "`" + parameter_of(f) + "` is for " + std::string(models_text(f.who)),
+                 "one of those, or no `" + parameter_of(f) + "`");
   }
 }
 

@@ -42,7 +42,7 @@ class Line {
 
  private:
   [[noreturn]] void fail(const std::string& what, const std::string& expected) const {
-    throw Error({.code = ErrorCode::bad_file, .what = "not a recipe: " + what, .where = place_, .expected = expected});
+    bad_file(place_, "not a recipe: " + what, expected);
   }
   char peek() const { return text_[at_]; }
   bool ended() const { return at_ == text_.size() || peek() == '#'; }
@@ -215,10 +215,7 @@ std::vector<TomlLine> parse_flat_toml(std::string_view text, const std::string& 
     text.remove_prefix(end == text.npos ? text.size() : end + 1);
     if (line.ends_with('\r') && end != text.npos) line.remove_suffix(1);
     const auto refuse = [&](const std::string& what, const std::string& expected) {
-      throw Error({.code = ErrorCode::bad_file,
-                   .what = "not a recipe: " + what,
-                   .where = place_of_line(where, number),
-                   .expected = expected});
+      bad_file(place_of_line(where, number), "not a recipe: " + what, expected);
     };
     if (!readable(line)) refuse("bytes that are no text", "TOML in UTF-8, one `key = value` a line");
     TomlLine next{.key = {}, .value = false, .line = number};
@@ -226,10 +223,7 @@ std::vector<TomlLine> parse_flat_toml(std::string_view text, const std::string& 
   }
   for (const TomlLine& l : lines)
     if (!keys.insert(l.key).second)
-      throw Error({.code = ErrorCode::bad_file,
-                   .what = "not a recipe: '" + l.key + "' is there twice",
-                   .where = place_of_line(where, l.line),
-                   .expected = "each key once"});
+      bad_file(place_of_line(where, l.line), "not a recipe: '" + l.key + "' is there twice", "each key once");
   return lines;
 }
 

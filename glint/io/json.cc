@@ -84,8 +84,7 @@ class TreeBuilder {
     return d;
   }
 
-  template <class T>
-  static bool is_exactly(std::string_view text, T& value) {
+  static bool is_exactly(std::string_view text, auto& value) {
     const auto [rest, status] = std::from_chars(text.data(), text.data() + text.size(), value);
     return status == std::errc() && rest == text.data() + text.size();
   }
@@ -134,17 +133,12 @@ Json read_json(const std::string& path) { return parse_json(read_file(path, kMax
 JsonFields::JsonFields(const Json& object, std::string where, std::string path)
     : object_(&object), where_(std::move(where)), path_(std::move(path)) {
   if (!object.is_object())
-    throw Error({.code = ErrorCode::bad_file,
-                 .what = (path_.empty() ? "the JSON value" : "field " + show(path_)) + " is " + type_name(object),
-                 .where = where_,
-                 .expected = "an object"});
+    bad_file(where_, (path_.empty() ? "the JSON value" : "field " + show(path_)) + " is " + type_name(object),
+             "an object");
 }
 
 void JsonFields::fail(const std::string& key, const std::string& what, const std::string& expected) const {
-  throw Error({.code = ErrorCode::bad_file,
-               .what = "field " + show(path_.empty() ? key : path_ + "." + key) + " " + what,
-               .where = where_,
-               .expected = expected});
+  bad_file(where_, "field " + show(path_.empty() ? key : path_ + "." + key) + " " + what, expected);
 }
 
 bool JsonFields::has(const std::string& key) const { return object_->contains(key); }

@@ -2,8 +2,8 @@
 // errors with file and byte) and fields with a type check.
 #pragma once
 
+#include <cmath>
 #include <cstddef>
-#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
@@ -43,5 +43,11 @@ class JsonFields {
   const Json* object_;
   std::string where_, path_;
 };
+
+// A number in a result for programs: null where it may be infinite or unknown, as docs/formats.md lists.
+
+inline nlohmann::ordered_json number_or_null(double value) {
+  return std::isfinite(value) ? nlohmann::ordered_json(value) : nlohmann::ordered_json();
+}
 
 }  // namespace glint

@@ -3,7 +3,6 @@
 #include <charconv>
 
 #include "glint/base/error.h"
-#include "glint/base/refuse.h"
 #include "glint/base/utf8.h"
 
 namespace glint {

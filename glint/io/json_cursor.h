@@ -22,8 +22,7 @@ class JsonCursor {
 
   // Calls member(std::string key, size_t byte_of_key) for each member; it must consume the value. Duplicate
   // keys are the caller's business: only the caller knows the cheapest way to find them.
-  template <class F>
-  void object(F&& member) {
+  void object(auto&& member) {
     open('{', "an object");
     for (bool first = true; more('}', first); first = false) {
       const size_t at = byte();
@@ -32,8 +31,7 @@ class JsonCursor {
       member(std::move(key), at);
     }
   }
-  template <class F>
-  void array(F&& element) {
+  void array(auto&& element) {
     open('[', "an array");
     for (bool first = true; more(']', first); first = false) element();
   }

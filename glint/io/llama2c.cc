@@ -12,12 +12,10 @@
 //
 // w1 is the gate, w2 the way down, w3 the way up. The rotary tables of version 0 are what the numbers give
 // and are not read, as in llama2.c itself.
-#include <algorithm>
 #include <array>
 #include <cstring>
 
-#include "glint/base/refuse.h"
-#include "glint/base/tokens.h"
+#include "glint/base/error.h"
 #include "glint/io/weight_contents.h"
 
 namespace glint {

@@ -4,7 +4,6 @@
 #include <cstring>
 
 #include "glint/base/error.h"
-#include "glint/base/refuse.h"
 #include "glint/io/json_cursor.h"
 
 namespace glint {
@@ -149,7 +148,7 @@ Matrix<T> read_npy(const std::string& path) {
   const MappedFile file(path);
   const NpyView view = parse_npy(file.bytes(), path);
   const auto refuse_array = [&](const std::string& what, const std::string& expected) {
-    throw Error({.code = ErrorCode::bad_file, .what = what, .where = path, .expected = expected});
+    bad_file(path, what, expected);
   };
   if (view.dtype != dtype_of<T>())
     refuse_array(std::string("elements of type ") + dtype_name(view.dtype), dtype_name(dtype_of<T>()));

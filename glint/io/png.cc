@@ -7,7 +7,6 @@
 #include <cstring>
 
 #include "glint/base/error.h"
-#include "glint/base/refuse.h"
 
 namespace glint {
 namespace {

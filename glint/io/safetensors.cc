@@ -6,7 +6,6 @@
 #include <tuple>
 
 #include "glint/base/error.h"
-#include "glint/base/refuse.h"
 #include "glint/io/json_cursor.h"
 #include "glint/io/tensor.h"
 
@@ -236,11 +235,9 @@ const TensorInfo& SafetensorsView::at(std::string_view name) const {
   for (size_t i = 0; i < tensors_.size() && names.size() < 256; i++)
     if (tensors_[i].name.size() <= 64) names.push_back(tensors_[i].name);
   const std::string near = nearest(name, names);
-  throw Error({.code = ErrorCode::bad_file,
-               .what = "no tensor " + show(name),
-               .where = where_,
-               .expected = "a file with this tensor; it has " + std::to_string(tensors_.size()) + " others",
-               .hint = near.empty() ? "" : "did you mean " + show(near) + "?"});
+  bad_file(where_, "no tensor " + show(name),
+           "a file with this tensor; it has " + std::to_string(tensors_.size()) + " others",
+           near.empty() ? "" : "did you mean " + show(near) + "?");
 }
 
 void SafetensorsView::refuse(const TensorInfo& tensor, const std::string& what, const std::string& expected) const {

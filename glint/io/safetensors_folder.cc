@@ -1,10 +1,7 @@
-#include <algorithm>
-#include <cassert>
 #include <filesystem>
 #include <set>
 
 #include "glint/base/error.h"
-#include "glint/base/refuse.h"
 #include "glint/io/json_cursor.h"
 #include "glint/io/safetensors.h"
 #include "glint/io/weight_contents.h"
@@ -64,10 +61,8 @@ void check_all_there(WeightContents& contents, const ShardIndex& index, const st
   for (const UnreadableTensor& t : contents.unreadable) there.insert(t.name);
   for (const auto& [tensor, file] : index)
     if (!there.contains(tensor))
-      throw Error({.code = ErrorCode::bad_file,
-                   .what = "the index names a tensor " + show(tensor) + " that is not in " + show(file),
-                   .where = where,
-                   .expected = "an index that fits its files"});
+      bad_file(where, "the index names a tensor " + show(tensor) + " that is not in " + show(file),
+               "an index that fits its files");
 }
 
 void check_shard_name(const JsonCursor& cursor, const std::string& name, size_t at) {
@@ -91,11 +86,8 @@ std::string folder_of(const std::string& path) {
     else if (hint.empty() && file.starts_with("pytorch_model") && file.ends_with(".bin"))
       hint = "convert " + file + " to safetensors: glint reads no pickles, which may contain code";
   }
-  throw Error({.code = ErrorCode::bad_file,
-               .what = "the folder has no weights that glint reads",
-               .where = path,
-               .expected = std::string(kOneFile) + ", or shards with " + kIndexFile,
-               .hint = hint});
+  bad_file(path, "the folder has no weights that glint reads", std::string(kOneFile) + ", or shards with " + kIndexFile,
+           hint);
 }
 
 }  // namespace

@@ -64,7 +64,6 @@ bool sound_floats(std::span<const std::byte> bytes) {
 const char* name(StoredType type) { return row_of(type).name; }
 size_t block_values(StoredType type) { return row_of(type).values; }
 size_t block_bytes(StoredType type) { return row_of(type).bytes; }
-double bits_per_value(StoredType type) { return 8.0 * row_of(type).bytes / row_of(type).values; }
 
 bool stored_bytes(StoredType type, uint64_t values, uint64_t& bytes) {
   const StoredRow& row = row_of(type);

@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace glint {
@@ -37,7 +36,6 @@ inline constexpr size_t kMaxBlockValues = 256;
 const char* name(StoredType type);       // as GGUF spells it: "Q4_K"; "I8" for grouped_i8
 size_t block_values(StoredType type);    // values of a block; 1 where every value stands alone
 size_t block_bytes(StoredType type);     // bytes of a block, of grouped_i8 without scales
-double bits_per_value(StoredType type);  // of grouped_i8 without scales
 
 // The bytes that so many values take, of grouped_i8 without scales; false when they are no whole number of
 // blocks or do not fit 64 bits.

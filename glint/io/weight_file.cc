@@ -64,15 +64,8 @@ WeightFile open_one(const std::string& path, MappedFile map,
 }  // namespace
 
 const char* name(WeightFormat format) {
-  switch (format) {
-    case WeightFormat::safetensors:
-      return "safetensors";
-    case WeightFormat::gguf:
-      return "GGUF";
-    case WeightFormat::llama2c:
-      return "llama2.c";
-  }
-  return "";
+  static constexpr const char* kNames[] = {"safetensors", "GGUF", "llama2.c"};
+  return kNames[static_cast<size_t>(format)];
 }
 
 WeightFile::WeightFile(std::shared_ptr<const WeightContents> contents) : contents_(std::move(contents)) {
@@ -101,20 +94,16 @@ const StoredTensor* WeightFile::find(std::string_view name) const { return find_
 const StoredTensor& WeightFile::at(std::string_view name) const {
   if (const StoredTensor* tensor = find(name)) return *tensor;
   if (const UnreadableTensor* tensor = find_by_name(unreadable(), name))
-    throw Error({.code = ErrorCode::bad_file,
-                 .what = "tensor " + show(name) + " is stored as " + tensor->type,
-                 .where = where(),
-                 .expected = "F32, F16, BF16, or in GGUF one of Q8_0, Q4_0, Q4_1, Q5_0, Q5_1, Q2_K to Q6_K"});
+    bad_file(where(), "tensor " + show(name) + " is stored as " + tensor->type,
+             "F32, F16, BF16, or in GGUF one of Q8_0, Q4_0, Q4_1, Q5_0, Q5_1, Q2_K to Q6_K");
   // Long names and long lists are left out: the search for a near name must stay cheap.
   std::vector<std::string> names;
   for (const StoredTensor& t : tensors())
     if (t.name.size() <= 64 && names.size() < 256) names.push_back(t.name);
   const std::string near = nearest(name, names);
-  throw Error({.code = ErrorCode::bad_file,
-               .what = "no tensor " + show(name),
-               .where = where(),
-               .expected = "a file with this tensor; it has " + std::to_string(tensors().size()) + " others",
-               .hint = near.empty() ? "" : "did you mean " + show(near) + "?"});
+  bad_file(where(), "no tensor " + show(name),
+           "a file with this tensor; it has " + std::to_string(tensors().size()) + " others",
+           near.empty() ? "" : "did you mean " + show(near) + "?");
 }
 
 void sort_tensors(WeightContents& contents) {
@@ -123,10 +112,7 @@ void sort_tensors(WeightContents& contents) {
   std::sort(contents.unreadable.begin(), contents.unreadable.end(),
             [](const UnreadableTensor& a, const UnreadableTensor& b) { return a.name < b.name; });
   const auto twice = [&](const std::string& name) {
-    throw Error({.code = ErrorCode::bad_file,
-                 .what = "there are two tensors " + show(name),
-                 .where = contents.where,
-                 .expected = "each name once"});
+    bad_file(contents.where, "there are two tensors " + show(name), "each name once");
   };
   for (size_t i = 1; i < contents.tensors.size(); i++)
     if (contents.tensors[i - 1].name == contents.tensors[i].name) twice(contents.tensors[i].name);
@@ -165,7 +151,7 @@ WeightFile open_weights(const std::string& path, const Json* config) {
   for (const KnownStart& start : kForeignStarts)
     if (text_of(map.bytes()).starts_with(start.bytes)) what = std::string("this is ") + start.what, hint = start.hint;
   if (const std::string wrong = llama2c_size(map.bytes()); !wrong.empty()) what = wrong;
-  throw Error({.code = ErrorCode::bad_file, .what = what, .where = path, .expected = kWeightFormats, .hint = hint});
+  bad_file(path, what, kWeightFormats, hint);
 }
 
 std::string WeightFile::tokenizer_bytes() const {

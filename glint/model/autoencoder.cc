@@ -6,7 +6,6 @@
 #include <filesystem>
 #include <optional>
 
-#include "glint/base/argument.h"
 #include "glint/base/error.h"
 #include "glint/base/finite.h"
 #include "glint/io/json.h"

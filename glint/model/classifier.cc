@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "glint/base/argument.h"
 #include "glint/base/error.h"
 #include "glint/base/finite.h"
 #include "glint/base/range.h"

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "glint/base/argument.h"
+#include "glint/base/error.h"
 #include "glint/base/finite.h"
 #include "glint/nn/embedding.h"
 #include "glint/nn/glu.h"

@@ -1,6 +1,6 @@
 // The forms: ways to read a gated layer as a quadratic form of its input (spectra/forms.h). This is the table that
 // everything takes them from: names, help, choices, files. To add one, add a line, and its functions in
-// spectra/form_table.cc.
+// spectra/forms.cc.
 #pragma once
 
 #include <array>

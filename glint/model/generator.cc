@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "glint/base/argument.h"
+#include "glint/base/error.h"
 #include "glint/base/finite.h"
 #include "glint/nn/embedding.h"
 #include "glint/nn/glu.h"

@@ -5,7 +5,6 @@
 #include <limits>
 #include <numeric>
 
-#include "glint/base/argument.h"
 #include "glint/base/error.h"
 #include "glint/base/finite.h"
 #include "glint/base/range.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "glint/base/argument.h"
+#include "glint/base/error.h"
 #include "glint/nn/glu.h"
 
 namespace glint {

@@ -1,6 +1,5 @@
 #include "glint/model/transformer.h"
 
-#include "glint/base/argument.h"
 #include "glint/base/error.h"
 #include "glint/base/range.h"
 #include "glint/model/sequence_pass.h"

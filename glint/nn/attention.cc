@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "glint/base/argument.h"
+#include "glint/base/error.h"
 
 namespace glint {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <initializer_list>
 
-#include "glint/base/argument.h"
+#include "glint/base/error.h"
 
 namespace glint {
 namespace {

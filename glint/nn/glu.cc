@@ -1,6 +1,6 @@
 #include "glint/nn/glu.h"
 
-#include "glint/base/argument.h"
+#include "glint/base/error.h"
 
 namespace glint {
 

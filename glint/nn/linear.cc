@@ -1,6 +1,6 @@
 #include "glint/nn/linear.h"
 
-#include "glint/base/argument.h"
+#include "glint/base/error.h"
 #include "glint/kernels/bf16.h"
 
 namespace glint {

@@ -5,7 +5,7 @@
 
 #include <span>
 
-#include "glint/base/argument.h"
+#include "glint/base/error.h"
 #include "glint/base/finite.h"
 #include "glint/base/matrix.h"
 #include "glint/kernels/kernels.h"

@@ -1,6 +1,6 @@
 #include "glint/nn/vocab_loss.h"
 
-#include "glint/base/argument.h"
+#include "glint/base/error.h"
 #include "glint/nn/embedding.h"
 
 namespace glint {

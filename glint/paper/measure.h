@@ -1,20 +1,34 @@
 // From finished runs to numbers: everything that the verdicts and the report need.
 #pragma once
 
-#include <functional>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "glint/base/matrix.h"
+#include "glint/data/dataset.h"
 #include "glint/lab/models/image_run.h"
 #include "glint/lab/work/engine.h"
 #include "glint/lab/work/jobs.h"
-#include "glint/paper/class_match.h"
 #include "glint/paper/measured.h"
 #include "glint/paper/plan.h"
 
 namespace glint {
+
+// Whether the pictures of eigenvectors look like the classes that they speak for.
+
+// The mean image of every class minus the mean of all images, [classes, pixels], in 0 ... 1.
+Matrix<double> class_deviations(const ImageSet& images);
+
+struct ClassLikeness {
+  double matched = 0;  // share of the pictures that are most like the deviation of their own class
+  double cosine = 0;   // |cos| with that, mean over classes
+  size_t twins = 0;    // pairs of pictures with |cos| >= kTwin
+};
+// One picture per class [classes, pixels]; signs are free. A picture of zeros is like nothing.
+ClassLikeness class_likeness(ConstMatrixView<double> pictures, ConstMatrixView<double> deviations);
 
 // The workplace of measuring: the plan, its finished runs, the data, and what has been measured so far. Only
 // the measure_*.cc files and measure.cc use it.
@@ -89,5 +103,14 @@ std::unique_ptr<ImageRun> open_first_sqs(const Measuring& m, const std::string& 
 // measured.
 Measured measure(const Engine& engine, TrainingData& data, const Plan& plan, const std::vector<Experiment>& experiments,
                  const std::string& out, const std::string& command, const PaperHooks& hooks);
+
+// The median of numbers that come in groups, with a bootstrap interval that keeps the groups together.
+struct MedianInterval {
+  double median = 0, low = 0, high = 0;  // 95 %
+  double least = 0;                      // the lowest of all numbers
+};
+// groups[i]: the numbers of one direction, one per seed; there must be some. 1000 draws of as many groups as
+// there are, always the same ones.
+MedianInterval median_interval(const std::vector<std::vector<double>>& groups, uint32_t stream);
 
 }  // namespace glint

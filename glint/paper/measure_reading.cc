@@ -1,10 +1,12 @@
-// Fidelity, truncation and spectra: numbers over all models of section 4.1.
-#include "glint/paper/measure.h"
-
+// Fidelity, truncation and spectra: numbers over all models of section 4.1; and SQS with other options.
 #include <algorithm>
+#include <cassert>
+#include <cmath>
 
 #include "glint/base/statistics.h"
 #include "glint/lab/read/read_forms.h"
+#include "glint/paper/measure.h"
+#include "glint/paper/measured.h"
 
 namespace glint {
 namespace {
@@ -84,6 +86,28 @@ FormTrust linear_trust(const Models& models, const std::string& data, std::strin
   for (const ModelReading* model : models) add_seed(t, model->controls.linear);
   set_means(t);
   return t;
+}
+
+void add_run(Measuring& m, const PlannedRun& planned, const std::string& data, GateChoice& choice) {
+  m.check_stop("reading the models");
+  m.hooks.tell({.label = "read choices", .done = choice.loss.size(), .unit = "models", .detail = planned.path()});
+  const RunCurve curve = curve_of(m.directory(planned), planned.options);
+  const std::unique_ptr<ImageRun> run = open_run_of(m, planned, data);
+  const ImageReading& reading = run->reading();
+  const std::vector<GateTerms> lines = run->lines(Form::weights);
+  const Reading form = reading.read(reading.classes(), lines[reading.last()], run->measured(reading.last()));
+  choice.loss.push_back(curve.points.back().loss);
+  choice.accuracy.push_back(curve.points.back().metric);
+  choice.agreement.push_back(form.fidelity.agreement);
+  choice.r2.push_back(form.fidelity.r2);
+  choice.matched.push_back(
+      class_likeness(top_pictures(reading, form.units, lines), class_deviations(run->images().train)).matched);
+}
+
+double alike(std::span<const double> a, std::span<const double> b) {
+  double product = 0, aa = 0, bb = 0;
+  for (size_t i = 0; i < a.size(); i++) product += a[i] * b[i], aa += a[i] * a[i], bb += b[i] * b[i];
+  return aa > 0 && bb > 0 ? std::fabs(product) / std::sqrt(aa * bb) : 0;
 }
 
 }  // namespace
@@ -190,6 +214,59 @@ void measure_spectra(Measuring& m) {
     m.measured.spectra.push_back(share_of(untrained, data, "sqs"));
     m.measured.spectra.back().trained = false;
   }
+}
+
+void measure_choices(Measuring& m) {
+  if (!m.measured.choices.empty()) return;
+  const bool quick = m.plan.setup.quick;
+  for (const std::string& data : m.plan.setup.images) {
+    std::vector<SqsChoice> choices = other_choices(quick);
+    choices.push_back(kPaperChoice);
+    std::ranges::sort(choices, {}, [](const SqsChoice& c) { return std::pair{c.c, c.lambda}; });
+    for (const SqsChoice& c : choices) {
+      const bool own = c.lambda == kPaperChoice.lambda && c.c == kPaperChoice.c;
+      GateChoice choice{.data = data, .lambda = c.lambda, .c = c.c};
+      for (const PlannedRun* run : m.finished(own ? group_41(data) : group_choice(data, c), "sqs"))
+        if (choice.loss.size() < kFewSeeds) add_run(m, *run, data, choice);
+      if (!choice.loss.empty()) m.measured.choices.push_back(std::move(choice));
+    }
+  }
+}
+
+Matrix<double> class_deviations(const ImageSet& images) {
+  const size_t pixels = images.inputs();
+  Matrix<double> mean(images.classes, pixels);
+  std::vector<double> all(pixels), count(images.classes);
+  for (size_t i = 0; i < images.count(); i++) {
+    double* row = mean.view().row_ptr(images.labels[i]);
+    for (size_t p = 0; p < pixels; p++) {
+      const double v = images.floats() ? static_cast<double>(images.values.view().row(i)[p])
+                                       : images.pixels.view().row(i)[p] / 255.0;
+      row[p] += v, all[p] += v;
+    }
+    count[images.labels[i]]++;
+  }
+  for (size_t c = 0; c < images.classes; c++)
+    for (size_t p = 0; p < pixels; p++) {
+      double& v = mean.view().row_ptr(c)[p];
+      v = count[c] > 0 ? v / count[c] - all[p] / static_cast<double>(images.count()) : 0;
+    }
+  return mean;
+}
+
+ClassLikeness class_likeness(ConstMatrixView<double> pictures, ConstMatrixView<double> deviations) {
+  assert(pictures.rows() == deviations.rows() && pictures.cols() == deviations.cols());
+  ClassLikeness result;
+  const size_t n = pictures.rows();
+  for (size_t c = 0; c < n; c++) {
+    const double own = alike(pictures.row(c), deviations.row(c));
+    bool best = own > 0;
+    for (size_t o = 0; o < n; o++) best = best && (o == c || alike(pictures.row(c), deviations.row(o)) < own);
+    result.matched += best / static_cast<double>(n);
+    result.cosine += own / static_cast<double>(n);
+    for (size_t o = 0; o < c; o++) result.twins += alike(pictures.row(c), pictures.row(o)) >= kTwin;
+  }
+  return result;
 }
 
 }  // namespace glint

@@ -1,14 +1,14 @@
 // What the paper's experiments measured, as plain numbers: the tables, the figures and the verdicts are all
-// made from these and from nothing else. measured_file.h keeps them in a file.
+// made from these and from nothing else. measured_file.cc keeps them in a file.
 #pragma once
 
 #include <array>
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "glint/base/file.h"
 #include "glint/paper/paired.h"
 #include "glint/paper/paper_values.h"
 #include "glint/report/explain_figure.h"
@@ -245,5 +245,31 @@ struct Measured {
   const TaskRuns* task(std::string_view data, std::string_view norm = "none") const;
   const ModelPictures* pictures_of(std::string_view data) const;
 };
+
+// What was measured, in a file: OUT/measured.json, from which a report can be judged and written again
+// without a run.
+//
+//   {"schema": "glint-measured/1", "what": "all", ..., "sha256": "..."}
+//
+// Numbers read back as the same doubles, so that the report is the same to the byte.
+
+inline constexpr const char* kMeasuredFile = "measured.json";
+
+// Error (numeric) for a number that is not finite.
+void write_measured(FileSystem& files, const std::string& path, const Measured& measured);
+
+// Error (bad_file) for a file that is not there, is damaged, lacks something or has what it must not, and for
+// lists whose lengths do not fit each other: what it gives can be judged and written.
+Measured read_measured(const std::string& path);
+
+// Whether measured numbers fit together, so that rules, tables and figures may rely on it.
+
+// Error (bad_file) that names what does not fit; `where` is the file.
+void check_measured(const Measured& measured, const std::string& where);
+
+// The numbers that the paper prints as if they had been measured here: one seed, its checkpoints alone. The
+// rules are applied to them too.
+
+Measured paper_measured();
 
 }  // namespace glint

@@ -1,4 +1,4 @@
-#include "glint/paper/measured_file.h"
+#include "glint/paper/measured.h"
 
 #include <array>
 #include <cmath>
@@ -18,11 +18,8 @@ namespace {
 constexpr const char* kSchemaKey = "schema";
 constexpr const char* kSchema = "glint-measured/3";
 
-// Every struct is described once, by `fields(archive, value)`; a Writer makes JSON of it, a Reader the
+// Every struct is described once, by `describe(archive, value)`; a Writer makes JSON of it, a Reader the
 // reverse.
-
-template <class A, class T>
-void fields(A& a, T& v);
 
 template <class T>
 struct IsVector : std::false_type {};
@@ -41,8 +38,7 @@ class Writer {
  public:
   explicit Writer(std::string path) : path_(std::move(path)) {}
 
-  template <class T>
-  void operator()(const char* key, const T& v) {
+  void operator()(const char* key, const auto& v) {
     json_[key] = json_of(v, path_ + (path_.empty() ? "" : ".") + key);
   }
   Json take() { return std::move(json_); }
@@ -66,7 +62,7 @@ class Writer {
       return v ? json_of(*v, path) : Json(nullptr);
     } else {
       Writer inner(path);
-      fields(inner, const_cast<T&>(v));  // a Writer changes nothing
+      describe(inner, const_cast<T&>(v));  // a Writer changes nothing
       return inner.take();
     }
   }
@@ -83,8 +79,7 @@ class Reader {
     if (!json.is_object()) refuse(path_, "an object");
   }
 
-  template <class T>
-  void operator()(const char* key, T& v) {
+  void operator()(const char* key, auto& v) {
     const std::string path = path_ + (path_.empty() ? "" : ".") + key;
     const auto found = json_.find(key);
     if (found == json_.end()) refuse(path, "this field");
@@ -95,18 +90,13 @@ class Reader {
   void check_end(std::set<std::string> others = {}) const {
     for (const auto& [key, value] : json_.items())
       if (!seen_.contains(key) && !others.contains(key))
-        throw Error({.code = ErrorCode::bad_file,
-                     .what = "a field that glint does not know",
-                     .where = file_ + ", " + (path_.empty() ? "" : path_ + ".") + key,
-                     .expected = "a file that this version of glint wrote"});
+        bad_file(file_ + ", " + (path_.empty() ? "" : path_ + ".") + key, "a field that glint does not know",
+                 "a file that this version of glint wrote");
   }
 
  private:
   [[noreturn]] void refuse(const std::string& path, const std::string& expected) const {
-    throw Error({.code = ErrorCode::bad_file,
-                 .what = "what was measured cannot be read",
-                 .where = file_ + ", " + path,
-                 .expected = expected});
+    bad_file(file_ + ", " + path, "what was measured cannot be read", expected);
   }
 
   template <class T>
@@ -140,7 +130,7 @@ class Reader {
       if (!json.is_null()) read(json, path, v.emplace());
     } else {
       Reader inner(json, file_, path);
-      fields(inner, v);
+      describe(inner, v);
       inner.check_end();
     }
   }
@@ -150,43 +140,36 @@ class Reader {
   std::set<std::string> seen_;
 };
 
-template <class A>
-void describe(A& a, MeasuredRun& v) {
+void describe(auto& a, MeasuredRun& v) {
   a("path", v.path), a("group", v.group), a("command", v.command), a("state", v.state), a("seed", v.seed);
   a("steps", v.steps), a("seconds", v.seconds), a("version", v.version), a("cpu", v.cpu);
   a("precision", v.precision), a("data_checksum", v.data_checksum);
 }
 
-template <class A>
-void describe(A& a, CurvePoint& v) {
+void describe(auto& a, CurvePoint& v) {
   a("step", v.step), a("loss", v.loss), a("metric", v.metric), a("train_loss", v.train_loss);
 }
 
-template <class A>
-void describe(A& a, RunCurve& v) {
+void describe(auto& a, RunCurve& v) {
   a("seed", v.seed), a("points", v.points), a("checkpoints", v.at), a("reached", v.reached);
 }
 
-template <class A>
-void describe(A& a, GateRuns& v) {
+void describe(auto& a, GateRuns& v) {
   a("gate", v.gate), a("runs", v.runs);
 }
 
-template <class A>
-void describe(A& a, TaskRuns& v) {
+void describe(auto& a, TaskRuns& v) {
   a("data", v.data), a("text", v.text), a("train", v.train), a("test", v.test), a("steps", v.steps);
   a("epochs", v.epochs), a("smaller", v.smaller), a("norm", v.norm), a("gates", v.gates);
 }
 
-template <class A>
-void describe(A& a, SimilarityCurve& v) {
+void describe(auto& a, SimilarityCurve& v) {
   a("data", v.data), a("form", v.form), a("space", v.space), a("measure", v.measure), a("mean", v.mean);
   a("sd", v.sd), a("min", v.min), a("control", v.control), a("pairs", v.pairs), a("pair_sd", v.pair_sd);
   a("control_sd", v.control_sd), a("control_pairs", v.control_pairs), a("control_text", v.control_text);
 }
 
-template <class A>
-void describe(A& a, SpectrumShare& v) {
+void describe(auto& a, SpectrumShare& v) {
   a("data", v.data), a("gate", v.gate), a("trained", v.trained), a("few", v.few), a("width", v.width),
       a("energy", v.energy);
   a("accuracy_few", v.accuracy_few), a("accuracy_all", v.accuracy_all), a("seeds", v.seeds);
@@ -194,8 +177,7 @@ void describe(A& a, SpectrumShare& v) {
   a("all_accuracy_by_seed", v.all_accuracy_by_seed);
 }
 
-template <class A>
-void describe(A& a, FormTrust& v) {
+void describe(auto& a, FormTrust& v) {
   a("data", v.data), a("gate", v.gate), a("form", v.form), a("agreement", v.agreement), a("r2", v.r2);
   a("correlation", v.correlation), a("accuracy_model", v.accuracy_model), a("accuracy_form", v.accuracy_form);
   a("accuracy_model_by_seed", v.accuracy_model_by_seed), a("accuracy_form_by_seed", v.accuracy_form_by_seed);
@@ -205,103 +187,86 @@ void describe(A& a, FormTrust& v) {
   a("untrained_r2", v.untrained_r2);
 }
 
-template <class A>
-void describe(A& a, TimedGate& v) {
+void describe(auto& a, TimedGate& v) {
   a("batch", v.batch), a("width", v.width), a("gate", v.gate), a("median_ms", v.median_ms);
   a("low_ms", v.low_ms), a("high_ms", v.high_ms), a("repeats", v.repeats);
 }
 
-template <class A>
-void describe(A& a, DepthPoint& v) {
+void describe(auto& a, DepthPoint& v) {
   a("data", v.data), a("gate", v.gate), a("layers", v.layers), a("accuracy", v.accuracy), a("loss", v.loss);
   a("failed", v.failed), a("epochs", v.epochs), a("classes", v.classes), a("norm", v.norm);
 }
 
-template <class A>
-void describe(A& a, FormulaNumber& v) {
+void describe(auto& a, FormulaNumber& v) {
   a("name", v.name), a("value", v.value);
 }
 
-template <class A>
-void describe(A& a, FormulaCheck& v) {
+void describe(auto& a, FormulaCheck& v) {
   a("id", v.id), a("numbers", v.numbers);
 }
 
-template <class A>
-void describe(A& a, ClassMatch& v) {
+void describe(auto& a, ClassMatch& v) {
   a("data", v.data), a("gate", v.gate), a("classes", v.classes), a("matched", v.matched);
   a("cosine", v.cosine), a("twins", v.twins);
 }
 
-template <class A>
-void describe(A& a, GateChoice& v) {
+void describe(auto& a, GateChoice& v) {
   a("data", v.data), a("lambda", v.lambda), a("c", v.c), a("loss", v.loss), a("accuracy", v.accuracy);
   a("agreement", v.agreement), a("r2", v.r2), a("matched", v.matched);
 }
 
-template <class A>
-void describe(A& a, LanguageLayer& v) {
+void describe(auto& a, LanguageLayer& v) {
   a("data", v.data), a("gate", v.gate), a("form", v.form), a("layer", v.layer), a("seeds", v.seeds);
   a("directions", v.directions), a("tokens", v.tokens), a("r2", v.r2), a("r2_low", v.r2_low);
   a("r2_high", v.r2_high), a("r2_worst", v.r2_worst), a("correlation", v.correlation);
   a("correlation_low", v.correlation_low), a("correlation_high", v.correlation_high);
 }
 
-template <class A>
-void describe(A& a, PictureSize& v) {
+void describe(auto& a, PictureSize& v) {
   a("height", v.height), a("width", v.width);
 }
 
-template <class A>
-void describe(A& a, SignedPicture& v) {
+void describe(auto& a, SignedPicture& v) {
   a("value", v.value), a("pixels", v.pixels);
 }
 
-template <class A>
-void describe(A& a, ClassSpectrum& v) {
+void describe(auto& a, ClassSpectrum& v) {
   a("index", v.index), a("name", v.name), a("r2", v.r2), a("values", v.values), a("groups", v.groups);
   a("positive", v.positive), a("negative", v.negative);
 }
 
-template <class A>
-void describe(A& a, ModelPictures& v) {
+void describe(auto& a, ModelPictures& v) {
   a("data", v.data), a("size", v.size), a("r2", v.r2), a("agreement", v.agreement), a("classes", v.classes);
 }
 
-template <class A>
-void describe(A& a, ExplainedTerm& v) {
+void describe(auto& a, ExplainedTerm& v) {
   a("rank", v.rank), a("eigenvalue", v.eigenvalue), a("projection", v.projection);
   a("contribution", v.contribution), a("pixels", v.pixels);
 }
 
-template <class A>
-void describe(A& a, ExplainedClass& v) {
+void describe(auto& a, ExplainedClass& v) {
   a("name", v.name), a("logit", v.logit), a("positive", v.positive), a("negative", v.negative);
   a("linear", v.linear), a("beside", v.beside), a("rest", v.rest);
   a("forward", v.forward), a("against", v.against), a("linear_pixels", v.linear_pixels);
 }
 
 // Its title and note are made by the report.
-template <class A>
-void describe(A& a, Explanation& v) {
+void describe(auto& a, Explanation& v) {
   a("size", v.size), a("input", v.input), a("class_names", v.class_names), a("logits", v.logits);
   a("probabilities", v.probabilities), a("classes", v.classes);
 }
 
-template <class A>
-void describe(A& a, ExplainedImage& v) {
+void describe(auto& a, ExplainedImage& v) {
   a("data", v.data), a("run", v.run), a("index", v.index), a("constant", v.constant), a("r2", v.r2);
   a("agreement", v.agreement), a("explanation", v.explanation);
 }
 
-template <class A>
-void describe(A& a, StorySample& v) {
+void describe(auto& a, StorySample& v) {
   a("gate", v.gate), a("text", v.text);
 }
 
 // TimingNumbers are made from the times.
-template <class A>
-void describe(A& a, Measured& v) {
+void describe(auto& a, Measured& v) {
   a("what", v.what), a("quick", v.quick), a("seeds", v.seeds), a("images", v.images), a("stories", v.stories);
   a("out", v.out), a("command", v.command), a("version", v.version), a("cpu", v.cpu), a("linalg", v.linalg),
       a("date", v.date);
@@ -310,11 +275,6 @@ void describe(A& a, Measured& v) {
   a("formulas", v.formulas), a("matches", v.matches), a("choices", v.choices), a("language", v.language);
   a("pictures", v.pictures), a("explained", v.explained), a("samples", v.samples);
   a("small_spectra", v.small_spectra), a("small_depth", v.small_depth);
-}
-
-template <class A, class T>
-void fields(A& a, T& v) {
-  describe(a, v);
 }
 
 }  // namespace
@@ -330,18 +290,14 @@ Measured read_measured(const std::string& path) {
   if (!text.empty() && text.back() == '\n') text.pop_back();
   const Json json = parse_json(text, path);
   const auto refuse = [&](const std::string& what, const std::string& expected) {
-    throw Error({.code = ErrorCode::bad_file,
-                 .what = what,
-                 .where = path,
-                 .expected = expected,
-                 .hint = "the same reproduction without `judge_only` measures again"});
+    bad_file(path, what, expected, "the same reproduction without `judge_only` measures again");
   };
   if (!json.is_object() || !is_sealed(text, json))
     refuse("the file is damaged: its checksum is not that of its contents", "a file as glint wrote it");
   if (json.value(kSchemaKey, Json()) != kSchema) refuse("not a file of measured numbers", kSchema);
   Reader reader(json, path, "");
   Measured measured;
-  fields(reader, measured);
+  describe(reader, measured);
   reader.check_end({kSchemaKey, kSealKey});
   check_measured(measured, path);
   if (!measured.times.empty()) measured.timing = timing_numbers(measured.times);

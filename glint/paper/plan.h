@@ -9,7 +9,7 @@
 
 #include "glint/lab/work/engine.h"
 #include "glint/lab/work/jobs.h"
-#include "glint/lab/work/planned_job.h"
+#include "glint/lab/work/train.h"
 #include "glint/paper/measured.h"
 #include "glint/report/report_page.h"
 #include "glint/train/options.h"

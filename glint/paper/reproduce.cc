@@ -5,15 +5,14 @@
 
 #include "glint/base/error.h"
 #include "glint/base/file.h"
+#include "glint/base/text.h"
 #include "glint/base/utf8.h"
 #include "glint/data/text_data.h"
 #include "glint/lab/models/run.h"
-#include "glint/lab/models/run_checks.h"
-#include "glint/lab/work/file_words.h"
 #include "glint/lab/work/result_files.h"
 #include "glint/lab/work/runs.h"
 #include "glint/paper/measure.h"
-#include "glint/paper/measured_file.h"
+#include "glint/paper/measured.h"
 #include "glint/paper/paper_values.h"
 #include "glint/paper/plan.h"
 #include "glint/paper/verdicts.h"
@@ -26,11 +25,8 @@ namespace {
 std::vector<std::string> choose_images(const ReproduceRequest& r, std::vector<std::string>& notices) {
   for (const std::string& name : r.data)
     if (name.empty() || name.find('/') != name.npos)
-      throw Error({.code = ErrorCode::usage,
-                   .what = "'" + printable(name) + "' is not the name of a data set",
-                   .where = "data",
-                   .expected = "mnist, fashion-mnist, glyphs",
-                   .hint = "`data_dir` for the folder that they are in"});
+      bad_argument("data", "'" + printable(name) + "' is not the name of a data set", "mnist, fashion-mnist, glyphs",
+                   "`data_dir` for the folder that they are in");
   if (!r.data.empty()) return r.data;
   const std::vector<std::string> paper = {"mnist", "fashion-mnist"};
   if (!r.quick) return paper;
@@ -64,10 +60,8 @@ PlanSetup make_setup(const ReproduceRequest& r, TrainingData& data, std::string_
   setup.images = choose_images(r, setup.notices);
   if (!r.stories.empty()) {
     if (r.stories == kTales || !is_text_data(r.stories))
-      throw Error({.code = ErrorCode::usage,
-                   .what = "'" + printable(r.stories) + "' is not a corpus of stories",
-                   .where = "stories",
-                   .expected = "a folder with a tokenized corpus"});
+      bad_argument("stories", "'" + printable(r.stories) + "' is not a corpus of stories",
+                   "a folder with a tokenized corpus");
     setup.stories = r.stories;
     setup.all_stories = data.text(r.stories)->train.stories() >= kPaperStories / 2;
   }
@@ -82,8 +76,8 @@ PlanSetup make_setup(const ReproduceRequest& r, TrainingData& data, std::string_
 
 // As a person would type it.
 std::string command_text(const ReproduceRequest& r, std::string_view precision) {
-  std::string text = "glint reproduce " + r.what, data;
-  for (const std::string& name : r.data) data += (data.empty() ? "" : ",") + name;
+  std::string text = "glint reproduce " + r.what;
+  const std::string data = joined(r.data, ",");
   if (r.quick) text += " --quick";
   if (r.seeds) text += " --seeds " + std::to_string(r.seeds);
   if (!data.empty()) text += " --data " + data;
@@ -138,11 +132,8 @@ ReproduceResult reproduce(const Engine& engine, const ReproduceRequest& request,
   const std::string file = folder + "/" + kMeasuredFile;
   if (request.judge_only) {
     if (!exists(file))
-      throw Error({.code = ErrorCode::bad_file,
-                   .what = "nothing has been measured here yet",
-                   .where = file,
-                   .expected = "the file that a reproduction leaves beside its report",
-                   .hint = "the same without `judge_only`"});
+      bad_file(file, "nothing has been measured here yet", "the file that a reproduction leaves beside its report",
+               "the same without `judge_only`");
     return judge_and_write(engine, read_measured(file), folder);
   }
   TrainingData data(request.data_dir);

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <span>
-#include <vector>
 
 #include "glint/paper/measured.h"
 #include "glint/report/report_page.h"

@@ -39,8 +39,7 @@ bool among(const Scope& s, const std::string& data) { return std::ranges::find(s
 // one way of comparing vector with vector passes on every data set, in part when one passes on one of them.
 // It passes when it is as high as the paper says and not clearly below the control: two bilinear models of
 // different seeds. Subspaces are shown and do not count: the claim is about eigenvectors.
-template <class Rank>
-Ruling similarity_rule(const Measured& m, const Scope& s, const Rank& rank, double least) {
+Ruling similarity_rule(const Measured& m, const Scope& s, const auto& rank, double least) {
   bool all_sets = false, any = false;
   std::string all;
   std::vector<std::string> told;

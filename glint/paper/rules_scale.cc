@@ -18,8 +18,7 @@ std::string small_task(const Measured& m, std::string_view data) {
 }
 
 // Claims about both sets need both.
-template <class Rows>
-std::string missing_set(const Rows& rows) {
+std::string missing_set(const auto& rows) {
   std::string all;
   for (const std::string_view data : kImages)
     if (std::ranges::none_of(rows, [&](const auto& r) { return r.data == data; }))

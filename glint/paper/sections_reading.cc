@@ -1,10 +1,12 @@
-// The sections about weights: figure 2, fidelity, spectra, the explained decision; and about gates alone.
+// The sections about weights: figure 2, fidelity, spectra, the explained decision; about gates alone, the choice of
+// options, and reading language models.
 #include <algorithm>
 
 #include "glint/paper/reproduction_tables.h"
 #include "glint/paper/write.h"
+#include "glint/report/chart.h"
 #include "glint/report/comparison_figure.h"
-#include "glint/report/gate_figure.h"
+#include "glint/report/gate_table.h"
 #include "glint/report/spectrum_figure.h"
 
 namespace glint {
@@ -17,10 +19,6 @@ std::string trust_words(double r2, double agreement) {
 
 ReportFigure report_figure(const std::string& name, const std::string& caption, Figure figure, bool wide = false) {
   return {name, caption, std::move(figure.svg), std::move(figure.csv), wide};
-}
-
-ReportFigure report_figure(const std::string& name, const std::string& caption, const Chart& chart) {
-  return {.name = name, .caption = caption, .svg = to_svg(chart), .csv = to_csv(chart)};
 }
 
 // Figure 2A shows classes 1 to 5, appendix B classes 5 to 9.
@@ -68,6 +66,25 @@ Chart truncation_chart(const Measured& m, const std::string& data, const std::st
         series.points.push_back({static_cast<double>(k), t.truncation[k]});
       chart.series.push_back(std::move(series));
     }
+  return chart;
+}
+
+// A line per gate over the layers, in one form.
+Chart language_chart(const Measured& m, const std::string& form) {
+  const bool weights = form == "weights";  // has no scale of its own: its correlation speaks
+  Chart chart;
+  chart.title = std::string("What eigenvectors explain, ") + form + " form";
+  chart.x = {.label = "layer", .whole = true};
+  chart.y = {.label = weights ? "correlation, median" : "R\xc2\xb2 of the eigenvectors alone, median"};
+  for (const std::string_view gate : kPaperGates) {
+    Series series = gate_series(gate);
+    series.marker = gate == "sqs" ? Marker::circle : Marker::square;
+    for (const LanguageLayer& l : m.language)
+      if (l.gate == gate && l.form == form)
+        series.points.push_back({static_cast<double>(l.layer), weights ? l.correlation : l.r2,
+                                 weights ? l.correlation_low : l.r2_low, weights ? l.correlation_high : l.r2_high});
+    if (!series.points.empty()) chart.series.push_back(std::move(series));
+  }
   return chart;
 }
 
@@ -163,6 +180,31 @@ void write_timing(const Measured& m, ReportSection& section) {
                 "in `timing.json`; without that file they are measured anew. The paper's are of a triton kernel on a "
                 "GPU: compare ratios, not milliseconds."});
   section.blocks.push_back(timing_table(m.times));
+}
+
+void write_choices(const Measured& m, ReportSection& section) {
+  if (m.choices.empty()) return;
+  section.blocks.push_back(
+      Paragraph{"The paper sets \xce\xbb = .5 and c = .01 because these give \"the most interpretable eigenvectors "
+                "whilst maintaining performance\", and shows no other. Interpretable is taken as: the quadratic form "
+                "of the weights, whose eigenvectors are shown, decides as the model does."});
+  section.blocks.push_back(choice_table(m.choices));
+}
+
+void write_language(const Measured& m, ReportSection& section) {
+  if (m.language.empty()) return;
+  const LanguageLayer& first = m.language.front();
+  section.blocks.push_back(
+      Paragraph{"The paper reads the weights of image models alone. Here the layers of the language models of table 1 "
+                "are read: along " +
+                std::to_string(first.directions) + " directions of tokens, on " + std::to_string(first.tokens) +
+                " tokens of validation stories. Every layer is behind a norm, so that its input has one size."});
+  section.blocks.push_back(language_table(m.language));
+  for (const char* form : {"weights", "scaled", "calibrated"})
+    if (const Chart chart = language_chart(m, form); !chart.series.empty())
+      section.blocks.push_back(report_figure(
+          std::string("language-") + form,
+          std::string("Median over directions and seeds with its 95 % bootstrap interval, ") + form + " form.", chart));
 }
 
 }  // namespace glint

@@ -1,7 +1,10 @@
 // The sections about training: table 1, figure 3, depth, the stories.
 #include <algorithm>
 #include <cmath>
+#include <map>
 
+#include "glint/base/statistics.h"
+#include "glint/kernels/gates.h"
 #include "glint/paper/efficiency.h"
 #include "glint/paper/measure.h"
 #include "glint/paper/reproduction_tables.h"
@@ -15,10 +18,6 @@ std::vector<TaskRuns> image_tasks(const Measured& m) {
   for (const TaskRuns& t : m.tasks)
     if (!t.text && t.norm == "none") tasks.push_back(t);
   return tasks;
-}
-
-ReportFigure figure(const std::string& name, const std::string& caption, const Chart& chart) {
-  return {.name = name, .caption = caption, .svg = to_svg(chart), .csv = to_csv(chart)};
 }
 
 std::string counted(size_t n, const std::string& what) { return std::to_string(n) + " " + what + (n == 1 ? "" : "s"); }
@@ -37,6 +36,40 @@ std::string paper_columns() {
          " above the loss beside it. Most likely its losses are those of training and its perplexities those "
          "of validation.";
 }
+
+Series curve(const GateRuns& gate, double CurvePoint::*member, uint64_t first_step) {
+  std::map<uint64_t, std::vector<double>> at;
+  for (const RunCurve& run : gate.runs)
+    for (const CurvePoint& p : run.points)
+      if (p.step >= first_step) at[p.step].push_back(p.*member);
+  Series series = gate_series(gate.gate);
+  for (const auto& [step, values] : at) {
+    if (values.size() != gate.runs.size()) continue;
+    const MeanAndSd m = mean_and_sd(values);
+    Point point{static_cast<double>(step), m.mean};
+    if (values.size() > 1) point.lower = m.mean - m.sd, point.upper = m.mean + m.sd;
+    series.points.push_back(point);
+  }
+  return series;
+}
+
+Chart chart_of(const TaskRuns& task, double CurvePoint::*member, uint64_t first_step) {
+  Chart chart;
+  for (const GateRuns& gate : task.gates)
+    if (!gate.runs.empty()) chart.series.push_back(curve(gate, member, first_step));
+  return chart;
+}
+
+// By the place of a gate in the table.
+struct GateStyle {
+  const char* color;
+  Stroke stroke;
+};
+constexpr GateStyle kStyles[] = {{colors::kBlue, Stroke::solid},      {colors::kVermilion, Stroke::solid},
+                                 {colors::kBlack, Stroke::dotted},    {colors::kGreen, Stroke::dashed},
+                                 {colors::kOrange, Stroke::dash_dot}, {colors::kPurple, Stroke::dashed},
+                                 {colors::kSky, Stroke::dash_dot},    {colors::kYellow, Stroke::dotted},
+                                 {colors::kPurple, Stroke::solid},    {colors::kVermilion, Stroke::dotted}};
 
 }  // namespace
 
@@ -66,10 +99,10 @@ void write_table1(const Measured& m, ReportSection& section) {
 void write_figure3(const Measured& m, ReportSection& section) {
   for (const TaskRuns& task : image_tasks(m)) {
     const std::string n = counted(task.gates.front().runs.size(), "seed") + ": mean, band of one standard deviation.";
-    section.blocks.push_back(figure("figure3-" + task.data + "-loss",
+    section.blocks.push_back(report_figure("figure3-" + task.data + "-loss",
                                     std::string(data_title(task.data)) + ", test loss (log) over steps, " + n,
                                     loss_figure(task)));
-    section.blocks.push_back(figure("figure3-" + task.data + "-accuracy",
+    section.blocks.push_back(report_figure("figure3-" + task.data + "-accuracy",
                                     std::string(data_title(task.data)) + ", test accuracy over steps (log), " + n,
                                     metric_figure(task)));
   }
@@ -95,8 +128,9 @@ void write_depth(const Measured& m, ReportSection& section) {
       " ended with the loss of a guess: there the signal had vanished, and training did not begin "
       "in these epochs."});
   for (const std::string& data : m.images)
-    section.blocks.push_back(figure("depth-" + data, std::string(data_title(data)) + ": mean and standard deviation.",
-                                    depth_figure(m.depth, data)));
+    section.blocks.push_back(report_figure("depth-" + data,
+                                           std::string(data_title(data)) + ": mean and standard deviation.",
+                                           depth_figure(m.depth, data)));
   section.blocks.push_back(depth_table(m.depth));
 }
 
@@ -114,7 +148,7 @@ void write_norm(const Measured& m, ReportSection& section) {
   }
   for (const std::string& data : m.images)
     if (const Chart chart = depth_figure(m.depth, data, "rms"); !chart.series.empty())
-      section.blocks.push_back(figure(
+      section.blocks.push_back(report_figure(
           "depth-rms-" + data,
           std::string(data_title(data)) + " with an RMS norm before every layer: mean and standard deviation.", chart));
 }
@@ -128,13 +162,68 @@ void write_stories(const Measured& m, ReportSection& section) {
                                      std::to_string(kPaperStories) + "."});
   section.blocks.push_back(story_table(*task));
   if (paper_row(task->data, "sqs")) section.blocks.push_back(Paragraph{paper_columns()});
-  section.blocks.push_back(figure("stories-loss", "Validation loss (log) over steps.", loss_figure(*task)));
-  section.blocks.push_back(figure("stories-perplexity", "Perplexity over steps (log).", metric_figure(*task)));
+  section.blocks.push_back(report_figure("stories-loss", "Validation loss (log) over steps.", loss_figure(*task)));
+  section.blocks.push_back(report_figure("stories-perplexity", "Perplexity over steps (log).", metric_figure(*task)));
   section.blocks.push_back(Paragraph{"One story of each gate, seed 0, temperature " +
                                      fixed_text(kSampleTemperature, 1) + ", as it came; the prompt is \"" +
                                      kSamplePrompt + "\". The paper cleans its samples by hand."});
   for (const StorySample& sample : m.samples)
     section.blocks.push_back(Quotation{std::string(gate_title(sample.gate)), sample.text});
+}
+
+Series gate_series(std::string_view gate) {
+  Series s{.name = std::string(gate_title(gate)), .points = {}};
+  const std::vector<std::string> names = gate_names();
+  const size_t place = static_cast<size_t>(std::find(names.begin(), names.end(), gate) - names.begin());
+  if (place == names.size()) return s;
+  const GateStyle& style = kStyles[place % std::size(kStyles)];
+  s.color = style.color;
+  s.stroke = style.stroke;
+  if (place == 0) s.width = 2.6;
+  return s;
+}
+
+Chart loss_figure(const TaskRuns& task) {
+  // The first steps are the same steep fall for all gates and would flatten the rest.
+  Chart chart = chart_of(task, &CurvePoint::loss, task.steps / 40);
+  const char* what = task.text ? "validation loss" : "test loss";
+  chart.title = std::string(data_title(task.data)) + ": " + what;
+  chart.x = {.label = "step"};
+  chart.y = {.label = what, .scale = Scale::log};
+  return chart;
+}
+
+Chart metric_figure(const TaskRuns& task) {
+  Chart chart = chart_of(task, &CurvePoint::metric, 1);
+  const char* what = task.text ? "validation perplexity" : "test accuracy";
+  chart.title = std::string(data_title(task.data)) + ": " + what;
+  chart.x = {.label = "step", .scale = Scale::log};
+  chart.y = {.label = what, .scale = task.text ? Scale::log : Scale::linear};
+  return chart;
+}
+
+Chart depth_figure(const std::vector<DepthPoint>& points, const std::string& data, const std::string& norm) {
+  Chart chart;
+  for (const std::string_view gate : kPaperGates) {
+    Series series = gate_series(gate);
+    series.marker = gate == "sqs" ? Marker::circle : Marker::square;
+    for (const DepthPoint& p : points) {
+      if (p.data != data || p.norm != norm || p.gate != gate || p.accuracy.empty()) continue;
+      const MeanAndSd m = mean_and_sd(p.accuracy);
+      Point point{static_cast<double>(p.layers), m.mean};
+      if (p.accuracy.size() > 1) point.lower = m.mean - m.sd, point.upper = m.mean + m.sd;
+      series.points.push_back(point);
+    }
+    if (!series.points.empty()) chart.series.push_back(std::move(series));
+  }
+  chart.title = std::string(data_title(data)) + ": accuracy and depth" + (norm == "none" ? "" : ", " + norm + " norm");
+  chart.x = {.label = "GLU layers", .whole = true};
+  chart.y = {.label = "test accuracy at the end"};
+  return chart;
+}
+
+ReportFigure report_figure(const std::string& name, const std::string& caption, const Chart& chart) {
+  return {.name = name, .caption = caption, .svg = to_svg(chart), .csv = to_csv(chart)};
 }
 
 }  // namespace glint

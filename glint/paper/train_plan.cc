@@ -5,11 +5,9 @@
 #include <map>
 #include <set>
 
-#include "glint/base/duration.h"
 #include "glint/base/error.h"
 #include "glint/base/file.h"
 #include "glint/base/text.h"
-#include "glint/lab/models/run_checks.h"
 #include "glint/lab/work/result_files.h"
 #include "glint/model/model_file.h"
 #include "glint/train/run_file.h"

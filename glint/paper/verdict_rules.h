@@ -2,7 +2,6 @@
 // than the paper's experiment: rules_scale.cc. Only these, verdicts.cc and their tests use this header.
 #pragma once
 
-#include <algorithm>
 #include <string>
 #include <string_view>
 #include <vector>

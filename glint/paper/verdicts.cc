@@ -1,7 +1,7 @@
-#include "glint/paper/verdicts.h"
 #include "glint/paper/verdict_rules.h"
+#include "glint/paper/verdicts.h"
 
-#include "glint/paper/paper_measured.h"
+#include "glint/paper/measured.h"
 #include "glint/paper/reproduction_tables.h"
 
 namespace glint {

@@ -51,5 +51,7 @@ Chart depth_figure(const std::vector<DepthPoint>& points, const std::string& dat
 
 // One colour and stroke a gate, everywhere.
 Series gate_series(std::string_view gate);
+// A chart as a part of a section.
+ReportFigure report_figure(const std::string& name, const std::string& caption, const Chart& chart);
 
 }  // namespace glint

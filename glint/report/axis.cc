@@ -130,10 +130,7 @@ std::vector<Tick> early_ticks(const Limits& limits, double apart) {
 }
 
 [[noreturn]] void bad_limits(const Axis& axis, const std::string& expected) {
-  throw Error({.code = ErrorCode::usage,
-               .what = "the limits of the axis leave nothing to show",
-               .where = "axis '" + axis.label + "'",
-               .expected = expected});
+  bad_argument("axis '" + axis.label + "'", "the limits of the axis leave nothing to show", expected);
 }
 
 }  // namespace

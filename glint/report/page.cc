@@ -104,10 +104,8 @@ ordered_json run_json(const PageRun& run, bool half) {
 std::vector<uint8_t> byte_labels(std::span<const uint32_t> labels) {
   for (const uint32_t label : labels)
     if (label > 255)
-      throw Error({.code = ErrorCode::usage,
-                   .what = "an image of the page has the label " + std::to_string(label),
-                   .where = "labels",
-                   .expected = "at most 256 classes for a page"});
+      bad_argument("labels", "an image of the page has the label " + std::to_string(label),
+                   "at most 256 classes for a page");
   return {labels.begin(), labels.end()};
 }
 
@@ -238,20 +236,14 @@ Page page_within(size_t max_bytes, const std::string& name, const std::string& h
       if (page.html.size() <= max_bytes) return page;
     }
   while (shrink && shrink());
-  throw Error({.code = ErrorCode::usage,
-               .what = "the page would have " + std::to_string(page.html.size()) + " bytes, even with f16 weights",
-               .where = name,
-               .expected = "at most " + std::to_string(max_bytes) + " bytes",
-               .hint = hint});
+  bad_argument(name, "the page would have " + std::to_string(page.html.size()) + " bytes, even with f16 weights",
+               "at most " + std::to_string(max_bytes) + " bytes", hint);
 }
 
 Page make_page(const PageData& data, size_t max_bytes, const std::function<bool()>& shrink) {
   for (const PageRun& run : data.runs)
     if (run.height == 0 || run.width == 0)
-      throw Error({.code = ErrorCode::usage,
-                   .what = "the page shows pictures, and this model reads plain vectors",
-                   .where = run.name,
-                   .expected = "a model of images"});
+      bad_argument(run.name, "the page shows pictures, and this model reads plain vectors", "a model of images");
   std::string name = data.runs.front().name;
   if (data.runs.size() > 1) name += " and " + data.runs[1].name;
   return page_within(

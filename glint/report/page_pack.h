@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "glint/model/params.h"

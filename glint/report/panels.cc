@@ -86,8 +86,7 @@ std::string to_csv(const PanelGrid& grid) {
   std::string out = "panel,caption,row,column,value\n";
   for (size_t i = 0; i < grid.panels.size(); i++) {
     const Panel& p = grid.panels[i];
-    std::string caption;
-    for (const std::string& line : p.caption) caption += (caption.empty() ? "" : " ") + line;
+    const std::string caption = joined(p.caption, " ");
     for (size_t r = 0; r < p.values.rows(); r++)
       for (size_t c = 0; c < p.values.cols(); c++)
         out += std::to_string(i) + "," + csv_field(caption) + "," + std::to_string(r) + "," + std::to_string(c) + "," +

@@ -179,4 +179,9 @@ std::string report_html(const Report& report) {
          "</main>\n</body>\n</html>\n";
 }
 
+std::string_view name(Verdict verdict) {
+  static constexpr std::string_view kNames[] = {"holds", "holds in part", "does not hold", "not tested at this scale"};
+  return kNames[static_cast<size_t>(verdict)];
+}
+
 }  // namespace glint

@@ -45,11 +45,8 @@ void write_sheet(FileSystem& files, const std::string& path, const Sheet& sheet)
   const size_t cell_height = sheet.height * scale + kGap + (labels ? kText + kDot : 0);
   const size_t width = margin + columns * cell_width + kGap, height = sheet.rows.size() * cell_height + kGap;
   if (width > kMaxPixels / height)
-    throw Error({.code = ErrorCode::usage,
-                 .what = "the sheet would have " + std::to_string(width) + " x " + std::to_string(height) + " pixels",
-                 .where = path,
-                 .expected = "at most " + std::to_string(kMaxPixels) + " pixels",
-                 .hint = "fewer images"});
+    bad_argument(path, "the sheet would have " + std::to_string(width) + " x " + std::to_string(height) + " pixels",
+                 "at most " + std::to_string(kMaxPixels) + " pixels", "fewer images");
 
   Matrix<uint8_t> page(height, width);
   std::fill_n(page.data(), page.size(), kPaper);

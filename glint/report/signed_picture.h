@@ -2,7 +2,6 @@
 // vision deficiency can tell apart. Each picture has its own scale.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>

@@ -1,8 +1,6 @@
 // Pieces of SVG that charts and figures share. Coordinates are in units of the document.
 #pragma once
 
-#include <cstdint>
-#include <span>
 #include <string>
 #include <string_view>
 

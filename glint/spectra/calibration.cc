@@ -102,8 +102,7 @@ void add_layer(const GluModel& model, size_t layer, ConstMatrixView<float> x, St
 namespace {
 
 // Every list of terms that a file may hold: by its name, where it lies in the calibration.
-template <class Stored, class Visit>
-void each_terms(Stored& c, const Visit& visit) {
+void each_terms(auto& c, const auto& visit) {
   for (const FormInfo& info : kFormTable)
     if (info.needs == FormNeeds::data) visit(name(info.form), c.terms[info.form]);
   visit("refined", c.refined);
@@ -138,11 +137,7 @@ void save_calibration(FileSystem& files, const std::string& path, const StoredCa
 StoredCalibration load_calibration(const std::string& path, std::span<const size_t> hidden) {
   const SafetensorsFile file(path);
   const auto refuse = [&](const std::string& what, const std::string& expected) {
-    throw Error({.code = ErrorCode::bad_file,
-                 .what = what,
-                 .where = path,
-                 .expected = expected,
-                 .hint = "remove the file: it is made anew"});
+    bad_file(path, what, expected, "remove the file: it is made anew");
   };
   const auto text = [&](const std::string& key) {
     const std::string* value = file->find_metadata(key);

@@ -4,16 +4,17 @@
 #include <cmath>
 #include <numeric>
 
+#include "glint/spectra/calibration.h"
 #include "glint/spectra/lanczos.h"
 #include "glint/spectra/row_tiles.h"
+#include "glint/spectra/scaled.h"
 
 namespace glint {
 namespace {
 
 // Hidden activations from l and r, then the outputs of a tile.
-template <class Activate>
 Matrix<double> outputs(const LayerReader& reader, ConstMatrixView<double> weights, ConstMatrixView<float> x,
-                       std::span<const float> constants, const Activate& activate) {
+                       std::span<const float> constants, const auto& activate) {
   assert(weights.cols() == reader.layer.hidden() && x.cols() == reader.layer.inputs());
   assert(constants.empty() || constants.size() == weights.rows());
   Matrix<double> out(x.rows(), weights.rows());
@@ -68,6 +69,19 @@ void add_half(const WeightRows& half, std::span<const float> bias, std::span<con
     if (!bias.empty()) linear[d] += s[j] * static_cast<double>(bias[j]);
   }
 }
+
+constexpr FormFunctions kweights = {.fit = [](const FormData& d) { return weights_form(d.reader.layer); }};
+constexpr FormFunctions kscaled = {.fit = [](const FormData& d) { return scaled_form(d.reader, d.outputs, d.x); },
+                                   .has = has_scaled_form,
+                                   .check = check_scaled_form};
+constexpr FormFunctions kcalibrated = {.fit = [](const FormData& d) { return best_line(d.reader, d.outputs, d.x); }};
+constexpr FormFunctions klocal = {};
+
+constexpr FormFunctions kFunctions[] = {
+#define GLINT_FORM_FUNCTIONS(name, ...) k##name,
+    GLINT_FORMS(GLINT_FORM_FUNCTIONS)
+#undef GLINT_FORM_FUNCTIONS
+};
 
 }  // namespace
 
@@ -242,5 +256,7 @@ Matrix<double> form_outputs(const LayerReader& reader, const GateTerms& line, Co
   };
   return outputs(reader, weights, x, constants, activate);
 }
+
+const FormFunctions& form_functions(Form form) { return kFunctions[static_cast<size_t>(form)]; }
 
 }  // namespace glint

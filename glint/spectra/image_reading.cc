@@ -1,15 +1,11 @@
 #include "glint/spectra/image_reading.h"
 
 #include <algorithm>
-#include <cmath>
 
-#include "glint/base/argument.h"
 #include "glint/base/error.h"
-#include "glint/base/finite.h"
 #include "glint/base/sha256.h"
 #include "glint/spectra/lanczos.h"
 #include "glint/spectra/refine.h"
-#include "glint/spectra/scaled.h"
 
 namespace glint {
 namespace {

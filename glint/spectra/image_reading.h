@@ -3,7 +3,6 @@
 // on this.
 #pragma once
 
-#include <functional>
 #include <string>
 #include <vector>
 

@@ -35,10 +35,6 @@ Matrix<double> widen(const WeightRows& m, std::span<const float> bias, size_t wi
   return out;
 }
 
-[[noreturn]] void bad_shape(const std::string& where, const std::string& what, const std::string& expected) {
-  throw Error({.code = ErrorCode::bad_file, .what = what, .where = where, .expected = expected});
-}
-
 std::string shape(size_t rows, size_t cols) { return std::to_string(rows) + " x " + std::to_string(cols); }
 
 // In tiles, so that the mirrored reads stay in the cache.
@@ -56,11 +52,11 @@ void symmetrise(MatrixView<double> m) {
 void check(const GluLayerView& layer, const std::string& where) {
   const size_t h = layer.hidden(), d = layer.inputs();
   if (layer.right.rows() != h || layer.right.cols() != d)
-    bad_shape(where, "the linear half has the shape " + shape(layer.right.rows(), layer.right.cols()),
+    bad_file(where, "the linear half has the shape " + shape(layer.right.rows(), layer.right.cols()),
               shape(h, d) + ", as the gated half");
   for (const std::span<const float> bias : {layer.bias_left, layer.bias_right})
     if (!bias.empty() && bias.size() != h)
-      bad_shape(where, "a bias has " + std::to_string(bias.size()) + " entries",
+      bad_file(where, "a bias has " + std::to_string(bias.size()) + " entries",
                 std::to_string(h) + ", one per hidden unit");
 }
 

@@ -150,8 +150,7 @@ class Krylov {
     });
   }
 
-  template <class Body>
-  void for_columns(const Body& body) const {
+  void for_columns(const auto& body) const {
     pool_.for_tiles((width() + kTileColumns - 1) / kTileColumns, [&](size_t tile, size_t) {
       const size_t from = tile * kTileColumns;
       body(from, std::min(kTileColumns, width() - from));

@@ -8,7 +8,6 @@
 #pragma once
 
 #include <functional>
-#include <span>
 
 #include "glint/spectra/eigen.h"
 #include "glint/spectra/interaction.h"

@@ -5,7 +5,7 @@
 #include <limits>
 #include <numeric>
 
-#include "glint/base/argument.h"
+#include "glint/base/error.h"
 #include "glint/base/finite.h"
 #include "glint/spectra/bootstrap.h"
 #include "glint/spectra/even.h"

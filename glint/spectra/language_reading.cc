@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "glint/base/argument.h"
+#include "glint/base/error.h"
 #include "glint/base/sha256.h"
 #include "glint/nn/embedding.h"
 

@@ -5,7 +5,7 @@
 #include <limits>
 #include <tuple>
 
-#include "glint/base/argument.h"
+#include "glint/base/error.h"
 
 namespace glint {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <numeric>
 
-#include "glint/base/argument.h"
+#include "glint/base/error.h"
 
 namespace glint {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "glint/base/argument.h"
+#include "glint/base/error.h"
 #include "glint/spectra/row_tiles.h"
 
 namespace glint {

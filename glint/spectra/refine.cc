@@ -4,7 +4,6 @@
 #include <deque>
 #include <numeric>
 
-#include "glint/base/finite.h"
 #include "glint/nn/softmax.h"
 #include "glint/spectra/row_tiles.h"
 #include "glint/spectra/scaled.h"
@@ -107,8 +106,7 @@ class Objective {
 };
 
 // Goes downhill from `at` by L-BFGS; `value` gives the gradient too.
-template <class Value>
-void descend(Vector& at, const Value& value) {
+void descend(Vector& at, const auto& value) {
   constexpr size_t kMemory = 12, kSteps = 300, kTries = 30;
   constexpr double kEnough = 1e-7;  // relative decrease below which a step was the last
   struct Pair {

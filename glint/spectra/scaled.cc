@@ -43,12 +43,10 @@ bool has_scaled_form(const GluLayerView& layer) { return layer.normed || is_even
 
 void check_scaled_form(const GluLayerView& layer) {
   if (has_scaled_form(layer)) return;
-  throw Error({.code = ErrorCode::usage,
-               .what = "the scaled form cannot read the gate " + std::string(gate_info(layer.gate.kind).text.name) +
-                       " without a norm before the layer",
-               .where = "form",
-               .expected = "an odd gate, or a model with a norm",
-               .hint = "the form `calibrated` reads every gate"});
+  bad_argument("form",
+               "the scaled form cannot read the gate " + std::string(gate_info(layer.gate.kind).text.name) +
+                   " without a norm before the layer",
+               "an odd gate, or a model with a norm", "the form `calibrated` reads every gate");
 }
 
 GateTerms scaled_form(const LayerReader& reader, ConstMatrixView<double> weights, ConstMatrixView<float> x) {

@@ -1,7 +1,6 @@
 #include "glint/tokens/bpe_tokenizer.h"
 
 #include <algorithm>
-#include <cassert>
 #include <map>
 #include <tuple>
 

@@ -23,8 +23,7 @@ struct MergeRule {
 
 // `symbols` in the order of the text; links are set here. rule(left, right) is an optional MergeRule. What is
 // left has a length above 0.
-template <class Rule>
-void merge_pairs(std::vector<MergeSymbol>& symbols, Rule&& rule) {
+void merge_pairs(std::vector<MergeSymbol>& symbols, auto&& rule) {
   struct Candidate {
     double priority;
     int64_t left, right;

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "glint/base/refuse.h"
+#include "glint/base/error.h"
 #include "glint/base/utf8.h"
 #include "glint/io/json_cursor.h"
 

@@ -7,7 +7,6 @@
 #include "glint/io/json_cursor.h"
 #include "glint/tokens/pair_merges.h"
 #include "glint/tokens/piece_model.h"
-#include "glint/tokens/unicode.h"
 #include "glint/tokens/word_memory.h"
 
 namespace glint {

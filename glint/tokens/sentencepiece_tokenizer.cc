@@ -28,15 +28,9 @@ class SentencePieceTokenizer : public TokenizerModel {
     if (message.empty() && static_cast<size_t>(processor_.GetPieceSize()) != info_.pieces)
       message = "the number of pieces changed while it was loaded";
     if (!message.empty())
-      throw Error({.code = ErrorCode::bad_file,
-                   .what = "SentencePiece cannot use the tokenizer: " + message,
-                   .where = where,
-                   .expected = "a file that SentencePiece or `tokenize()` wrote"});
-    if (processor_.eos_id() < 0)
-      throw Error({.code = ErrorCode::bad_file,
-                   .what = "the tokenizer has no end piece",
-                   .where = where,
-                   .expected = "a model trained with an eos piece"});
+      bad_file(where, "SentencePiece cannot use the tokenizer: " + message,
+               "a file that SentencePiece or `tokenize()` wrote");
+    if (processor_.eos_id() < 0) bad_file(where, "the tokenizer has no end piece", "a model trained with an eos piece");
     format = TokenizerFormat::sentencepiece;
     kind = info_.type == PieceModelInfo::Type::bpe ? TokenizerKind::bpe : TokenizerKind::unigram;
     byte_fallback = info_.byte_fallback;

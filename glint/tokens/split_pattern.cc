@@ -1,7 +1,5 @@
 #include "glint/tokens/split_pattern.h"
 
-#include <algorithm>
-
 #include "glint/tokens/unicode.h"
 
 namespace glint {
@@ -83,8 +81,7 @@ class WordMatcher {
     x.there = true;
     return x;
   }
-  template <class F>
-  size_t run(size_t at, F&& belongs) const {
+  size_t run(size_t at, auto&& belongs) const {
     for (Character x = look(at); belongs(x); x = look(at)) at = x.end;
     return at;
   }
@@ -135,15 +132,13 @@ class WordMatcher {
   static bool may_precede(const Character& x) { return !x.line_end() && !x.letter() && !x.number(); }
 
   // " ?X+"
-  template <class F>
-  size_t after_space(size_t at, const Character& first, F&& belongs) const {
+  size_t after_space(size_t at, const Character& first, auto&& belongs) const {
     const size_t begin = first.c == ' ' ? first.end : at;
     const size_t end = run(begin, belongs);
     return end > begin ? end : 0;
   }
   // "[^\r\n\p{L}\p{N}]?X+"
-  template <class F>
-  size_t after_prefix(size_t at, const Character& first, F&& belongs) const {
+  size_t after_prefix(size_t at, const Character& first, auto&& belongs) const {
     if (may_precede(first))
       if (const size_t end = run(first.end, belongs); end > first.end) return end;
     const size_t end = run(at, belongs);

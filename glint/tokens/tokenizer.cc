@@ -31,20 +31,15 @@ bool is_json(std::string_view bytes) {
 bool is_tokenizer_bin(std::string_view bytes) { return bytes.size() >= 12 && bytes[2] == 0 && bytes[3] == 0; }
 
 [[noreturn]] void refuse_gguf(const std::string& where) {
-  throw Error({.code = ErrorCode::bad_file,
-               .what = "there is no tokenizer in the file",
-               .where = where,
-               .expected = "a GGUF file with tokenizer.ggml.model"});
+  bad_file(where, "there is no tokenizer in the file", "a GGUF file with tokenizer.ggml.model");
 }
 
 std::shared_ptr<TokenizerModel> parse_any(std::string bytes, const std::string& where, std::string_view config,
                                           const std::string& config_where) {
   std::shared_ptr<TokenizerModel> model;
   if (bytes.size() > kMaxTokenizerBytes)
-    throw Error({.code = ErrorCode::bad_file,
-                 .what = "the tokenizer has " + std::to_string(bytes.size()) + " bytes",
-                 .where = where,
-                 .expected = "at most " + std::to_string(kMaxTokenizerBytes >> 20) + " MB"});
+    bad_file(where, "the tokenizer has " + std::to_string(bytes.size()) + " bytes",
+             "at most " + std::to_string(kMaxTokenizerBytes >> 20) + " MB");
   if (bytes.starts_with("GGUF")) {
     model = gguf_tokenizer(WeightFile(std::make_shared<WeightContents>(parse_gguf(as_bytes(bytes), where))));
     if (!model) refuse_gguf(where);
@@ -80,17 +75,9 @@ TokenizerKind parse_tokenizer_kind(std::string_view word) {
 }
 
 std::string_view name(TokenizerFormat format) {
-  switch (format) {
-    case TokenizerFormat::sentencepiece:
-      return "SentencePiece";
-    case TokenizerFormat::json:
-      return "tokenizer.json";
-    case TokenizerFormat::llama2c:
-      return "tokenizer.bin of llama2.c";
-    case TokenizerFormat::gguf:
-      return "inside the GGUF file";
-  }
-  return "";
+  static constexpr std::string_view kNames[] = {"SentencePiece", "tokenizer.json", "tokenizer.bin of llama2.c",
+                                                "inside the GGUF file"};
+  return kNames[static_cast<size_t>(format)];
 }
 
 Tokenizer Tokenizer::parse(std::string model, const std::string& where) {
@@ -133,10 +120,8 @@ std::optional<TokenId> Tokenizer::begin() const { return model_->begin_id; }
 bool Tokenizer::has_end() const { return model_->end_id.has_value(); }
 TokenId Tokenizer::end() const {
   if (!has_end())
-    throw Error({.code = ErrorCode::bad_file,
-                 .what = "the tokenizer names no end piece",
-                 .where = std::string(name(format())),
-                 .expected = "a tokenizer with an end, or tokenizer_config.json with `eos_token` beside it"});
+    bad_file(std::string(name(format())), "the tokenizer names no end piece",
+             "a tokenizer with an end, or tokenizer_config.json with `eos_token` beside it");
   return *model_->end_id;
 }
 std::optional<TokenId> Tokenizer::unknown() const { return model_->unknown_id; }

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "glint/base/refuse.h"
+#include "glint/base/error.h"
 #include "glint/tokens/score_tokenizer.h"
 #include "glint/tokens/unicode.h"
 

@@ -16,10 +16,6 @@ namespace {
 constexpr size_t kMaxStepBytes = size_t{1} << 22, kMaxAddedTokens = size_t{1} << 16;
 constexpr size_t kMaxMerges = size_t{1} << 20;
 
-[[noreturn]] void refuse_json(const std::string& where, const std::string& what, const std::string& expected) {
-  throw Error({.code = ErrorCode::bad_file, .what = what, .where = where, .expected = expected});
-}
-
 class TokenizerJsonReader {
  public:
   TokenizerJsonReader(std::string_view text, const std::string& where) : text_(text), where_(where) {}
@@ -157,7 +153,7 @@ class TokenizerJsonReader {
         cursor.fail("unknown field " + show(key) + " of a BPE model", at, "a field that the library writes");
       }
     });
-    if (!has_vocabulary) refuse_json(where_, "the model has no 'vocab'", "a vocabulary");
+    if (!has_vocabulary) bad_file(where_, "the model has no 'vocab'", "a vocabulary");
     index_pieces();
     parts.merges.reserve(merges);
     each_member([&](JsonCursor& cursor, const std::string& key, size_t) {
@@ -168,11 +164,10 @@ class TokenizerJsonReader {
     });
     if (!unknown.empty()) {
       parts.unknown = id_of(unknown);
-      if (!parts.unknown) refuse_json(where_, "'unk_token' " + show(unknown) + " has no id", "a piece");
+      if (!parts.unknown) bad_file(where_, "'unk_token' " + show(unknown) + " has no id", "a piece");
     }
   }
-  template <class F>
-  void each_member(F&& member) {
+  void each_member(auto&& member) {
     JsonCursor cursor(model_.second, where_, model_.first);
     std::set<std::string> seen;
     cursor.object([&](const std::string& key, size_t at) {
@@ -203,7 +198,7 @@ class TokenizerJsonReader {
       if (!parts.pieces[id].empty()) ids.push_back(static_cast<TokenId>(id));
     index_ = PieceIndex(parts.pieces, std::move(ids));
     if (index_.twin())
-      refuse_json(where_, "the piece " + show(parts.pieces[*index_.twin()]) + " is there twice", "each piece once");
+      bad_file(where_, "the piece " + show(parts.pieces[*index_.twin()]) + " is there twice", "each piece once");
   }
   std::optional<TokenId> id_of(std::string_view piece) const { return index_.find(parts.pieces, piece); }
 
@@ -233,7 +228,7 @@ class TokenizerJsonReader {
   void check_added() const {
     for (const AddedToken& token : parts.added)
       if (token.id < parts.pieces.size() && !parts.pieces[token.id].empty() && parts.pieces[token.id] != token.content)
-        refuse_json(where_, "the added token " + show(token.content) + " has the id of " + show(parts.pieces[token.id]),
+        bad_file(where_, "the added token " + show(token.content) + " has the id of " + show(parts.pieces[token.id]),
                     "each id once");
   }
 

@@ -16,8 +16,7 @@ namespace {
 }
 
 // Calls step(fields, type) for every step; those of a Sequence, in the list `list`, one after the other.
-template <class F>
-void each_step(const Json& json, const std::string& where, const std::string& path, const char* list, F&& step) {
+void each_step(const Json& json, const std::string& where, const std::string& path, const char* list, auto&& step) {
   if (json.is_null()) return;
   const JsonFields fields(json, where, path);
   const auto type = fields.required<std::string>("type");

@@ -90,18 +90,12 @@ std::string number_after(const std::string& message, const std::string& mark) {
   const std::string vocab = std::to_string(options.vocab);
   const std::string most = number_after(message, "a value <="), least = number_after(message, " vs ");
   if (!most.empty())
-    throw Error({.code = ErrorCode::usage,
-                 .what = "the text has too few different words for " + vocab + " pieces",
-                 .where = "`vocab=" + vocab + "`",
-                 .expected = "at most " + most,
-                 .hint = "more text, or `vocab=" + most + "`"});
+    bad_argument("`vocab=" + vocab + "`", "the text has too few different words for " + vocab + " pieces",
+                 "at most " + most, "more text, or `vocab=" + most + "`");
   if (!least.empty())
-    throw Error({.code = ErrorCode::usage,
-                 .what = vocab + " pieces are too few for the characters of the text",
-                 .where = "`vocab=" + vocab + "`",
-                 .expected = "at least " + least,
-                 .hint = options.byte_fallback ? "a larger `vocab`, or `byte_fallback=false` (saves 256 pieces)"
-                                               : "a larger `vocab`"});
+    bad_argument(
+        "`vocab=" + vocab + "`", vocab + " pieces are too few for the characters of the text", "at least " + least,
+        options.byte_fallback ? "a larger `vocab`, or `byte_fallback=false` (saves 256 pieces)" : "a larger `vocab`");
   throw Error({.code = ErrorCode::usage, .what = "cannot train the tokenizer: " + message});
 }
 
@@ -112,10 +106,8 @@ Tokenizer Tokenizer::train(const std::function<bool(std::string&)>& next, const 
   Sentences sentences(next, options.kind);
   if (sentences.done()) throw Error({.code = ErrorCode::bad_file, .what = "there is no text to train a tokenizer on"});
   if (options.vocab > kMaxPieces)
-    throw Error({.code = ErrorCode::usage,
-                 .what = "a vocabulary of " + std::to_string(options.vocab) + " is too large",
-                 .where = "vocab",
-                 .expected = "at most " + std::to_string(kMaxPieces)});
+    bad_argument("vocab", "a vocabulary of " + std::to_string(options.vocab) + " is too large",
+                 "at most " + std::to_string(kMaxPieces));
   const std::unordered_map<std::string, std::string> arguments = {
       {"model_type", std::string(name(options.kind))},
       {"vocab_size", std::to_string(options.vocab)},

@@ -1,6 +1,6 @@
 #include "glint/train/image_task.h"
 
-#include "glint/base/argument.h"
+#include "glint/base/error.h"
 #include "glint/base/rng.h"
 #include "glint/data/arrays.h"
 #include "glint/data/batches.h"

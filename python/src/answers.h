@@ -5,7 +5,6 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 
-#include "json_text.h"
 #include "open_run.h"
 #include "requests.h"
 

@@ -1,6 +1,4 @@
 // Data sets: from arrays, and those that glint knows.
-#include "data.h"
-
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -11,7 +9,6 @@
 #include "glint/data/arrays.h"
 #include "glint/lab/work/data_sets.h"
 #include "glint/lab/work/tokenize.h"
-#include "json_text.h"
 #include "requests.h"
 
 namespace glint::python {

@@ -10,7 +10,6 @@
 #include "errors.h"
 #include "figures.h"
 #include "glint/report/spectrum_figure.h"
-#include "json_text.h"
 #include "requests.h"
 
 namespace glint::python {

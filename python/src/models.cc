@@ -12,7 +12,6 @@
 #include "glint/lab/models/language_run.h"
 #include "glint/lab/models/model_info.h"
 #include "glint/lab/read/read_directions.h"
-#include "json_text.h"
 #include "open_run.h"
 #include "requests.h"
 

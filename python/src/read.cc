@@ -16,7 +16,6 @@
 #include "glint/lab/read/read_layers.h"
 #include "glint/lab/study/ablate.h"
 #include "glint/lab/study/attack.h"
-#include "glint/lab/study/attack_report.h"
 #include "glint/lab/study/compare.h"
 
 namespace glint::python {

@@ -1,20 +1,33 @@
-// A request of the library from a Python dict: each of its fields by name (io/fields.h).
+// A request of the library from a Python dict: each of its fields by name (io/fields.h); data sets that are in memory;
+// and results as JSON text, which Python's own reader turns into dicts.
 #pragma once
 
 #include <nanobind/nanobind.h>
 
 #include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "arrays.h"
-#include "data.h"
 #include "errors.h"
+#include "glint/data/dataset.h"
 #include "glint/io/fields.h"
 #include "glint/lab/models/run.h"
 
 namespace glint::python {
 
 namespace nb = nanobind;
+
+inline std::string json_text(const OrderedJson& json) {
+  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+// A data set of the library as a Python object, and the set of one; null for None.
+struct DataBox {
+  std::shared_ptr<const Dataset> data;
+};
+std::shared_ptr<const Dataset> images_of(nb::handle object);
 
 // Text of Python as UTF-8; Error (usage) for what is no text or has a null character.
 std::string text_of(nb::handle object, const std::string& name);

@@ -18,7 +18,7 @@
 #include "glint/lab/publish/export.h"
 #include "glint/lab/publish/page.h"
 #include "glint/lab/study/readability.h"
-#include "glint/report/gate_figure.h"
+#include "glint/report/gate_table.h"
 
 namespace glint::python {
 namespace {

@@ -11,7 +11,6 @@
 #include "glint/lab/study/sweep.h"
 #include "glint/lab/work/train.h"
 #include "glint/paper/reproduce.h"
-#include "json_text.h"
 #include "requests.h"
 
 namespace glint::python {

@@ -1,4 +1,3 @@
-#include "glint/base/refuse.h"
 
 #include <gtest/gtest.h>
 

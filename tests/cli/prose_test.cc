@@ -1,4 +1,4 @@
-#include "glint/cli/prose.h"
+#include "glint/cli/output.h"
 
 #include <gtest/gtest.h>
 

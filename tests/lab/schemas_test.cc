@@ -13,7 +13,7 @@
 #include "glint/lab/read/neurons.h"
 #include "glint/lab/read/passages.h"
 #include "glint/lab/read/read_layers.h"
-#include "glint/lab/work/planned_job.h"
+#include "glint/lab/work/train.h"
 #include "glint/paper/reproduce.h"
 #include "tests/data/idx_files.h"
 

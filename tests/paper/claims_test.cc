@@ -2,9 +2,8 @@
 #include <cmath>
 #include <limits>
 
-#include "glint/paper/class_match.h"
 #include "glint/paper/efficiency.h"
-#include "glint/paper/language_intervals.h"
+#include "glint/paper/measure.h"
 #include "tests/paper/made_up.h"
 
 namespace glint {

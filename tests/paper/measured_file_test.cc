@@ -1,5 +1,5 @@
 // What was measured, kept in a file: it reads back as it was, and what is wrong with it is noticed.
-#include "glint/paper/measured_file.h"
+#include "glint/paper/measured.h"
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,6 @@
 // wrong; a language model on the stories of a corpus or on any text.
 #pragma once
 
-#include <memory>
 #include <string>
 #include <vector>
 

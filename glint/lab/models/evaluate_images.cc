@@ -5,7 +5,7 @@
 
 #include "glint/base/error.h"
 #include "glint/base/utf8.h"
-#include "glint/io/json_number.h"
+#include "glint/io/json.h"
 #include "glint/io/npy.h"
 #include "glint/lab/models/evaluate.h"
 #include "glint/lab/models/image_run.h"
@@ -122,9 +122,7 @@ ImageEvaluation evaluate_images(const Engine& engine, const EvaluationRequest& q
 }
 
 ImageEvaluation evaluate_images(const Engine& engine, ImageRun& run, const EvaluationRequest& q) {
-  if (!q.sheet.empty() && q.worst == 0)
-    throw Error(
-        {.code = ErrorCode::usage, .what = "the sheet has nothing to show", .where = "worst", .expected = "1 or more"});
+  if (!q.sheet.empty() && q.worst == 0) bad_argument("worst", "the sheet has nothing to show", "1 or more");
   check_request(q, run);
   const ImageModel& model = run.model();
   const Dataset& data = run.images();

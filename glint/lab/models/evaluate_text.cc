@@ -6,11 +6,9 @@
 #include "glint/base/utf8.h"
 #include "glint/data/story_file.h"
 #include "glint/data/text_data.h"
-#include "glint/io/json_number.h"
+#include "glint/io/json.h"
 #include "glint/lab/models/evaluate.h"
 #include "glint/lab/models/language_run.h"
-#include "glint/lab/models/loss_positions.h"
-#include "glint/lab/models/run_checks.h"
 #include "glint/lab/models/text_losses.h"
 #include "glint/train/text_task.h"
 
@@ -116,18 +114,13 @@ TextEvaluation evaluate_text(const Engine& engine, const LanguageRun& run, const
   check_request(q, run);
   const bool text = !q.words.empty() || !q.source.text.empty();
   if (text && q.split != EvaluationRequest().split)
-    throw Error({.code = ErrorCode::usage,
-                 .what = "`split` has no effect beside `text`",
-                 .where = q.source.text,
-                 .expected = "a text, or the stories of a corpus"});
+    bad_argument(q.source.text, "`split` has no effect beside `text`", "a text, or the stories of a corpus");
   TextEvaluation r;
   r.run = run.directory();
   r.model = run.config(), r.context = run.reading().context();
   if (!text && run.foreign())
-    throw Error({.code = ErrorCode::usage,
-                 .what = "a model of another program has no stories of its own",
-                 .where = "text",
-                 .expected = "`text=FILE`, a text to measure it on"});
+    bad_argument("text", "a model of another program has no stories of its own",
+                 "`text=FILE`, a text to measure it on");
   if (text)
     measure_text(engine, run, q, r);
   else

@@ -8,10 +8,40 @@
 #include "glint/base/error.h"
 #include "glint/base/utf8.h"
 #include "glint/data/story_file.h"
-#include "glint/lab/models/growing_text.h"
+#include "glint/tokens/tokenizer.h"
 
 namespace glint {
 namespace {
+
+// The text of one story as it grows, in whole characters.
+class StoryStream {
+ public:
+  StoryStream(const GenerateRequest& request, const Tokenizer& tokenizer, std::vector<TokenId> ids)
+      : give_(request.on_text), tokenizer_(tokenizer), ids_(std::move(ids)) {
+    show(false);
+  }
+  void add(TokenId id) {
+    ids_.push_back(id);
+    show(false);
+  }
+  void finish() { show(true); }
+
+ private:
+  void show(bool all) {
+    const std::string text = tokenizer_.decode(ids_);
+    size_t end = text.size();
+    // Bytes of a character that is not complete yet look like this.
+    constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
+    while (!all && std::string_view(text).substr(0, end).ends_with(kReplacement)) end -= kReplacement.size();
+    if (end <= shown_) return;
+    give_(std::string_view(text).substr(shown_, end - shown_));
+    shown_ = end;
+  }
+  const std::function<void(std::string_view)>& give_;
+  const Tokenizer& tokenizer_;
+  std::vector<TokenId> ids_;
+  size_t shown_ = 0;
+};
 
 // Stories side by side: enough for the products to be quick, and as many as fit 256 MB with their keys and
 // values (a config.json may ask for a context of 16384, of which 32 would take gigabytes). One runs whatever
@@ -107,19 +137,12 @@ std::vector<TokenId> prompt_tokens(const Engine& engine, const LanguageRun& run,
   if (unknown > 0)
     engine.note("the tokenizer does not know " + std::to_string(unknown) + " stretch" + (unknown == 1 ? "" : "es") +
                 " of the prompt; the model sees a mark instead");
-  if (ids.empty())
-    throw Error({.code = ErrorCode::usage,
-                 .what = "the tokenizer of this model puts nothing before a text",
-                 .where = "prompt",
-                 .expected = "a prompt"});
+  if (ids.empty()) bad_argument("prompt", "the tokenizer of this model puts nothing before a text", "a prompt");
   const size_t context = run.reading().context(), marks = run.beginning().size(), most = context - 1 - marks;
   if (ids.size() > most + marks)
-    throw Error({.code = ErrorCode::usage,
-                 .what = "the prompt has " + std::to_string(ids.size() - marks) + " tokens",
-                 .where = "prompt",
-                 .expected = "at most " + std::to_string(most) + ": the model sees " + std::to_string(context) +
-                             " tokens at once",
-                 .hint = "a shorter prompt"});
+    bad_argument("prompt", "the prompt has " + std::to_string(ids.size() - marks) + " tokens",
+                 "at most " + std::to_string(most) + ": the model sees " + std::to_string(context) + " tokens at once",
+                 "a shorter prompt");
   return ids;
 }
 

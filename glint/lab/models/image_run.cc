@@ -1,7 +1,5 @@
 #include "glint/lab/models/image_run.h"
 
-#include <algorithm>
-
 #include "glint/base/error.h"
 #include "glint/base/utf8.h"
 #include "glint/data/arrays.h"
@@ -52,17 +50,13 @@ std::shared_ptr<const Dataset> ImageRun::share_images() {
   if (images_) return images_;
   const bool own = source_.data.empty();
   if (own && model_.data.empty())
-    throw Error({.code = ErrorCode::usage,
-                 .what = "the run does not say what data it was trained on",
-                 .where = directory() + "/config.json",
-                 .expected = "`data` with a data set or a folder"});
+    bad_argument(directory() + "/config.json", "the run does not say what data it was trained on",
+                 "`data` with a data set or a folder");
   if (own && info_.run.is_object() && info_.run.contains("data") &&
       info_.run["data"].value("origin", "") == kFromMemory)
-    throw Error({.code = ErrorCode::usage,
-                 .what = "the run was trained on arrays in memory, of which it keeps no copy",
-                 .where = "data",
-                 .expected = "the same images and labels: the arrays, or a folder with them",
-                 .hint = "`spectrum(RUN, form=weights)` needs none"});
+    bad_argument("data", "the run was trained on arrays in memory, of which it keeps no copy",
+                 "the same images and labels: the arrays, or a folder with them",
+                 "`spectrum(RUN, form=weights)` needs none");
   DataOptions options;
   options.paths = data_paths_from_environment(source_.data_dir);
   options.pool = &engine_.pool();
@@ -85,16 +79,13 @@ void ImageRun::check_data(const Dataset& data, bool own) const {
   const ClassifierConfig& c = model_.config;
   const ImageSet& set = data.train;
   if (set.height != model_.height || set.width != model_.width || set.inputs() != c.inputs)
-    throw Error({.code = ErrorCode::bad_file,
-                 .what = "the images of " + data.name + " do not fit the model: they are " +
-                         size_text(set.height, set.width, set.inputs()),
-                 .where = data.origin,
-                 .expected = size_text(model_.height, model_.width, c.inputs) + ", as in " + directory()});
+    bad_file(data.origin,
+             "the images of " + data.name + " do not fit the model: they are " +
+                 size_text(set.height, set.width, set.inputs()),
+             size_text(model_.height, model_.width, c.inputs) + ", as in " + directory());
   if (set.classes > c.classes)
-    throw Error({.code = ErrorCode::bad_file,
-                 .what = data.name + " has " + std::to_string(set.classes) + " classes, more than the model",
-                 .where = data.origin,
-                 .expected = "labels from 0 to " + std::to_string(c.classes - 1) + ", as in " + directory()});
+    bad_file(data.origin, data.name + " has " + std::to_string(set.classes) + " classes, more than the model",
+             "labels from 0 to " + std::to_string(c.classes - 1) + ", as in " + directory());
   if (set.classes < c.classes)
     engine_.note(data.name + " has " + std::to_string(set.classes) + " classes, the model " +
                  std::to_string(c.classes));

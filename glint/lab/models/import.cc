@@ -2,15 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "glint/base/error.h"
+#include "glint/base/text.h"
 #include "glint/io/safetensors.h"
 #include "glint/lab/models/image_run.h"
-#include "glint/lab/models/run_checks.h"
 #include "glint/lab/work/result_files.h"
 #include "glint/model/model_file.h"
 
@@ -37,25 +36,15 @@ bool among(std::span<const std::string_view> words, const std::string& word) {
   return std::ranges::find(words, word) != words.end();
 }
 
-std::vector<std::string> words_of(const std::string& name) {
-  std::vector<std::string> words;
-  for (size_t at = 0; at <= name.size();) {
-    const size_t dot = std::min(name.find('.', at), name.size());
-    words.push_back(name.substr(at, dot - at));
-    at = dot + 1;
-  }
-  return words;
-}
-
 bool is_down(const std::string& name) {
-  return std::ranges::any_of(words_of(name), [](const std::string& w) { return among(kDownWords, w); });
+  return std::ranges::any_of(split(name, '.'), [](const std::string& w) { return among(kDownWords, w); });
 }
 
 // "model.blocks.0.left.weight": what comes before the first word that says something is passed over.
 std::optional<Found> place_of(const std::string& name) {
   Found f{.place = Place::both};
   bool embed = false, head = false, left = false, right = false, numbered = false;
-  for (const std::string& w : words_of(name)) {
+  for (const std::string& w : split(name, '.')) {
     f.bias |= w == "bias";
     embed |= among(kEmbedWords, w), head |= among(kHeadWords, w);
     left |= among(kLeftWords, w), right |= among(kRightWords, w);
@@ -72,23 +61,19 @@ std::optional<Found> place_of(const std::string& name) {
   return f;
 }
 
-[[noreturn]] void refuse_import(const std::string& where, const std::string& what, const std::string& expected) {
-  throw Error({.code = ErrorCode::bad_file, .what = what, .where = where, .expected = expected});
-}
-
 class Importer {
  public:
   Importer(const ImportRequest& request, const SafetensorsView& file) : q_(request), file_(file) {
     for (const TensorInfo& t : file.tensors()) {
       const std::optional<Found> f = place_of(t.name);
       if ((!f || (f->place != Place::embed && f->place != Place::head)) && is_down(t.name))
-        refuse_import(file.where() + ", " + t.name, "a layer has a projection back down",
+        bad_file(file.where() + ", " + t.name, "a layer has a projection back down",
                       "layers without one: what comes next reads gate(L x) * (R x) itself");
       if (!f)
-        refuse_import(file.where() + ", " + t.name, "a tensor has no place in a classifier of GLU layers",
+        bad_file(file.where() + ", " + t.name, "a tensor has no place in a classifier of GLU layers",
                       "an embedding, layers with a left and a right half, a head");
       if (!places_.emplace(std::tuple(f->place, f->layer, f->bias), &t).second)
-        refuse_import(file.where() + ", " + t.name, "two tensors have the same place",
+        bad_file(file.where() + ", " + t.name, "two tensors have the same place",
                       "one embedding, one head, one pair of halves per layer");
       if (f->place != Place::embed && f->place != Place::head) numbers_[f->layer] = 0;
     }
@@ -96,7 +81,7 @@ class Importer {
     for (auto& [number, layer] : numbers_) {
       layer = next++;
       if (number != numbers_.begin()->first + layer)
-        refuse_import(file.where(), "there is layer " + std::to_string(number) + ", but not the one before it",
+        bad_file(file.where(), "there is layer " + std::to_string(number) + ", but not the one before it",
                       "layers that are numbered one after the other");
     }
     sizes();
@@ -130,7 +115,7 @@ class Importer {
     put(Place::head, 0, params.head, 0, config_.classes);
     for (const auto& [key, tensor] : places_)
       if (std::ranges::find(moved_, tensor->name, &ImportResult::Tensor::from) == moved_.end())
-        refuse_import(file_.where() + ", " + tensor->name, "a tensor has no place beside the others",
+        bad_file(file_.where() + ", " + tensor->name, "a tensor has no place beside the others",
                       "a layer as one tensor, or as two halves, each with its own bias");
     return out;
   }
@@ -142,7 +127,7 @@ class Importer {
     const auto it = places_.find({place, number, bias});
     if (it != places_.end()) return *it->second;
     constexpr const char* kNames[] = {"embedding", "layer", "left half", "right half", "head"};
-    refuse_import(file_.where(),
+    bad_file(file_.where(),
                   "there is no " + std::string(bias ? "bias of the " : "") + kNames[static_cast<int>(place)] +
                       (place == Place::embed || place == Place::head ? "" : " of layer " + std::to_string(number)),
                   "names such as embed.weight, blocks.0.left.weight, blocks.0.right.weight, head.weight");
@@ -150,7 +135,7 @@ class Importer {
   std::pair<size_t, size_t> shape(Place place, size_t number = 0) const {
     const TensorInfo& t = at(place, number, false);
     if (t.shape.size() != 2 || t.shape[0] == 0 || t.shape[1] == 0)
-      refuse_import(file_.where() + ", " + t.name, "a tensor has the shape " + show_shape(t.shape), "a matrix");
+      bad_file(file_.where() + ", " + t.name, "a tensor has the shape " + show_shape(t.shape), "a matrix");
     return {t.shape[0], t.shape[1]};
   }
 
@@ -163,7 +148,7 @@ class Importer {
     const auto [l0, l1] = shape(fused ? Place::both : Place::left, first);
     const size_t pixels = q_.height * q_.width;
     if (pixels > 0 && e0 != pixels && e1 != pixels)
-      refuse_import(file_.where() + ", " + at(Place::embed, 0, false).name,
+      bad_file(file_.where() + ", " + at(Place::embed, 0, false).name,
                     "the embedding reads " + std::to_string(e1) + " numbers",
                     std::to_string(pixels) + ", the pixels of an image");
     // Weights [out, in], or all of them the other way round; where the picture does not tell, the layer does.
@@ -175,14 +160,14 @@ class Importer {
     config_.d_model = transposed_ ? e1 : e0;
     const size_t out = l0 == config_.d_model && l1 == config_.d_model ? l0 : (l0 == config_.d_model ? l1 : l0);
     if (l0 != config_.d_model && l1 != config_.d_model)
-      refuse_import(file_.where(), "the first layer and the embedding have no width in common",
+      bad_file(file_.where(), "the first layer and the embedding have no width in common",
                     "a layer that reads " + std::to_string(config_.d_model) + " numbers");
     if (fused && out % 2 != 0)
-      refuse_import(file_.where(), "a layer has " + std::to_string(out) + " outputs", "two halves of one size");
+      bad_file(file_.where(), "a layer has " + std::to_string(out) + " outputs", "two halves of one size");
     config_.d_hidden = fused ? out / 2 : out;
     const auto [h0, h1] = shape(Place::head);
     if (h0 != config_.d_hidden && h1 != config_.d_hidden)
-      refuse_import(file_.where() + ", " + at(Place::head, 0, false).name,
+      bad_file(file_.where() + ", " + at(Place::head, 0, false).name,
                     "the head has the shape " + std::to_string(h0) + " x " + std::to_string(h1),
                     "one side of " + std::to_string(config_.d_hidden) + ", the width of the last layer");
     const bool head_turned = h0 == h1 ? transposed_ : h0 == config_.d_hidden;
@@ -200,7 +185,7 @@ class Importer {
     if (t.shape.size() == 1) {
       const FloatMatrix v = file_.matrix(t.name, std::span<const size_t>(t.shape));
       if (out.rows() != 1 || v.view.cols() != out.cols())
-        refuse_import(file_.where() + ", " + t.name, "a tensor has the shape " + show_shape(t.shape),
+        bad_file(file_.where() + ", " + t.name, "a tensor has the shape " + show_shape(t.shape),
                       std::to_string(out.cols()) + " numbers");
       std::ranges::copy(v.view.row(0), out.row_ptr(0));
       check_finite(t, out);
@@ -211,7 +196,7 @@ class Importer {
     const bool straight = m.view.rows() == out.rows() && m.view.cols() == out.cols(),
                turned = m.view.rows() == out.cols() && m.view.cols() == out.rows();
     if (!straight && !turned)
-      refuse_import(file_.where() + ", " + t.name, "a tensor has the shape " + show_shape(t.shape),
+      bad_file(file_.where() + ", " + t.name, "a tensor has the shape " + show_shape(t.shape),
                     std::to_string(out.rows()) + " x " + std::to_string(out.cols()) + ", or transposed");
     const bool turn = turned && (!straight || transposed_);
     for (size_t i = 0; i < out.rows(); i++)
@@ -223,7 +208,7 @@ class Importer {
   void check_finite(const TensorInfo& t, ConstMatrixView<float> values) const {
     for (size_t i = 0; i < values.rows(); i++)
       if (!std::ranges::all_of(values.row(i), [](float v) { return std::isfinite(v); }))
-        refuse_import(file_.where() + ", " + t.name, "a weight is not finite", "finite numbers");
+        bad_file(file_.where() + ", " + t.name, "a weight is not finite", "finite numbers");
   }
 
   const ImportRequest& q_;
@@ -239,10 +224,7 @@ class Importer {
 
 ImportResult import_classifier(const Engine& engine, const ImportRequest& q) {
   if (exists(q.out))
-    throw Error({.code = ErrorCode::usage,
-                 .what = "there is something at " + q.out + " already",
-                 .where = "out",
-                 .expected = "a folder that is not there yet"});
+    bad_argument("out", "there is something at " + q.out + " already", "a folder that is not there yet");
   const SafetensorsFile file(q.weights);
   Importer importer(q, file.view());
   ImageModel model;
@@ -253,11 +235,10 @@ ImportResult import_classifier(const Engine& engine, const ImportRequest& q) {
   if (model.class_names.empty())
     for (size_t c = 0; c < model.config.classes; c++) model.class_names.push_back(std::to_string(c));
   if (model.class_names.size() != model.config.classes)
-    throw Error({.code = ErrorCode::usage,
-                 .what = std::to_string(model.class_names.size()) + " names for " +
-                         std::to_string(model.config.classes) + " classes",
-                 .where = "classes",
-                 .expected = "one for each class"});
+    bad_argument(
+        "classes",
+        std::to_string(model.class_names.size()) + " names for " + std::to_string(model.config.classes) + " classes",
+        "one for each class");
   model.weights = importer.weights();
   make_directory(q.out);
   save_config(engine.files(), q.out, model);

@@ -23,11 +23,8 @@ void check_tokenizer(const FamilyModel& m, const Tokenizer& tokenizer, const std
                           : have <= rows && static_cast<double>(rows - have) <=
                                                 std::max(1024.0, kPadding * static_cast<double>(rows));
   if (!fits)
-    throw Error({.code = ErrorCode::bad_file,
-                 .what = "the tokenizer has " + std::to_string(have) + " tokens, the model " + std::to_string(rows),
-                 .where = where,
-                 .expected = "the tokenizer that the model was trained with",
-                 .hint = "`tokenizer=FILE` with the right one"});
+    bad_file(where, "the tokenizer has " + std::to_string(have) + " tokens, the model " + std::to_string(rows),
+             "the tokenizer that the model was trained with", "`tokenizer=FILE` with the right one");
 }
 
 // What the configuration says of the token that begins a text, where it and the tokenizer both say it.
@@ -39,12 +36,10 @@ void check_marks(const FamilyModel& m, const Tokenizer& tokenizer, const std::st
   // Models whose tokenizer puts nothing before a text often name some token there.
   if (tokenizer.prefix().empty() || !begin || said == metadata.end() || !said->is_number_integer()) return;
   if (said->get<int64_t>() == static_cast<int64_t>(*begin)) return;
-  throw Error({.code = ErrorCode::bad_file,
-               .what = "the tokenizer is that of another model: its texts begin with token " + std::to_string(*begin) +
-                       ", those of the model with " + said->dump(),
-               .where = where,
-               .expected = "the tokenizer that the model was trained with",
-               .hint = "`tokenizer=FILE` with the right one"});
+  bad_file(where,
+           "the tokenizer is that of another model: its texts begin with token " + std::to_string(*begin) +
+               ", those of the model with " + said->dump(),
+           "the tokenizer that the model was trained with", "`tokenizer=FILE` with the right one");
 }
 
 // Of the tokens that both have. Pieces of marks have many spellings, and added tokens come and go.
@@ -61,12 +56,10 @@ void check_pieces(const Tokenizer& own, const Tokenizer& given, const std::strin
     other += own.piece(id) != given.piece(id);
   }
   if (static_cast<double>(other) <= kOtherPieces * static_cast<double>(both)) return;
-  throw Error({.code = ErrorCode::bad_file,
-               .what = "the tokenizer is that of another model: " + std::to_string(other) + " of " +
-                       std::to_string(both) + " tokens are others than those of the model's own tokenizer",
-               .where = where,
-               .expected = "the tokenizer that the model was trained with",
-               .hint = "without `tokenizer` the model's own is used"});
+  bad_file(where,
+           "the tokenizer is that of another model: " + std::to_string(other) + " of " + std::to_string(both) +
+               " tokens are others than those of the model's own tokenizer",
+           "the tokenizer that the model was trained with", "without `tokenizer` the model's own is used");
 }
 
 // The tokenizer of the model; empty() when there is none, or one that cannot be its own, which may be why
@@ -90,19 +83,14 @@ void check_not_foreign(const std::string& path, const std::string& what) {
 }
 
 void refuse_foreign(const std::string& path, const std::string& what) {
-  throw Error({.code = ErrorCode::bad_file,
-               .what = what + " cannot take a model of another program yet",
-               .where = path,
-               .expected = "a run of `train()`; eval, generate and spectrum take such models",
-               .hint = "`model(" + path + ")` tells what can be done with it"});
+  bad_file(path, what + " cannot take a model of another program yet",
+           "a run of `train()`; eval, generate and spectrum take such models",
+           "`model(" + path + ")` tells what can be done with it");
 }
 
 void refuse_mixture(const std::string& path) {
-  throw Error({.code = ErrorCode::bad_file,
-               .what = "a mixture of experts is not run yet: its experts are read one at a time",
-               .where = path,
-               .expected = "a dense model",
-               .hint = "`spectrum(" + path + ", expert=1, hidden=1)`"});
+  bad_file(path, "a mixture of experts is not run yet: its experts are read one at a time", "a dense model",
+           "`spectrum(" + path + ", expert=1, hidden=1)`");
 }
 
 LanguageFile open_language_file(const RunSource& source, const Json* config) {

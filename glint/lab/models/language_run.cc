@@ -4,9 +4,8 @@
 #include <filesystem>
 
 #include "glint/base/utf8.h"
-#include "glint/data/tales.h"
 #include "glint/lab/models/model_info.h"
-#include "glint/lab/models/reading_text.h"
+#include "glint/lab/models/model_stories.h"
 #include "glint/lab/models/run_checks.h"
 #include "glint/model/language_file.h"
 #include "glint/model/redrawn.h"
@@ -21,10 +20,8 @@ LanguageRun::LanguageRun(const Engine& engine, const RunSource& source, std::sha
   stored_ = !foreign();
   if (!foreign()) refuse_expert(source.expert);
   if (source.refine)
-    throw Error({.code = ErrorCode::usage,
-                 .what = "there is nothing to refine: a layer of a language model has no logits of its own",
-                 .where = "refine",
-                 .expected = "an image model"});
+    bad_argument("refine", "there is nothing to refine: a layer of a language model has no logits of its own",
+                 "an image model");
 }
 
 std::string LanguageRun::text() const { return model().text(); }
@@ -45,11 +42,8 @@ const Tokenizer& LanguageRun::tokenizer() const {
   if (has_tokenizer()) return file_->tokenizer;
   if (mixture() && source_.expert.empty()) refuse_mixture(directory());
   if (file_->refused) throw Error(*file_->refused);
-  throw Error({.code = ErrorCode::bad_file,
-               .what = "the model has no tokenizer",
-               .where = directory(),
-               .expected = "tokenizer.json, tokenizer.model or tokenizer.bin beside it",
-               .hint = "`tokenizer=FILE`"});
+  bad_file(directory(), "the model has no tokenizer", "tokenizer.json, tokenizer.model or tokenizer.bin beside it",
+           "`tokenizer=FILE`");
 }
 
 void LanguageRun::note_tokenizer() const {
@@ -109,11 +103,9 @@ TextData LanguageRun::corpus() const {
     throw Error(parts);
   }
   if (data.tokenizer.sha256() != tokenizer().sha256())
-    throw Error({.code = ErrorCode::bad_file,
-                 .what = "the corpus was made with another tokenizer than the model's",
-                 .where = data.origin,
-                 .expected = "ids of " + directory() + "/" + kTokenizerFile,
-                 .hint = "`tokenize(TEXT, tokenizer=" + directory() + "/" + kTokenizerFile + ", out=DIR)`"});
+    bad_file(data.origin, "the corpus was made with another tokenizer than the model's",
+             "ids of " + directory() + "/" + kTokenizerFile,
+             "`tokenize(TEXT, tokenizer=" + directory() + "/" + kTokenizerFile + ", out=DIR)`");
   if (from_run && !info_.data_checksum.empty() && info_.data_checksum != data.checksum)
     engine_.note(data.name + " is not what it was when the run was trained (other checksum)");
   return data;

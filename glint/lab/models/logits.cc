@@ -8,10 +8,8 @@ namespace glint {
 
 Matrix<float> text_logits(const Engine& engine, const FamilyModel& model, std::span<const TokenId> tokens) {
   if (tokens.size() > model.window())
-    throw Error({.code = ErrorCode::usage,
-                 .what = std::to_string(tokens.size()) + " tokens",
-                 .where = "tokens",
-                 .expected = "at most " + std::to_string(model.window()) + ", the context of the model"});
+    bad_argument("tokens", std::to_string(tokens.size()) + " tokens",
+                 "at most " + std::to_string(model.window()) + ", the context of the model");
   FamilyPass pass(model, engine.compute(), std::max<size_t>(1, tokens.size()));
   Matrix<float> out(tokens.size(), model.vocab());
   pass.feed_all(tokens, [&](size_t first, MatrixView<float> some) {
@@ -29,10 +27,7 @@ std::string tokens_text(const LanguageRun& run, std::span<const TokenId> tokens)
   const Tokenizer& own = run.tokenizer();
   for (const TokenId t : tokens)
     if (t >= own.size())
-      throw Error({.code = ErrorCode::usage,
-                   .what = "there is no token " + std::to_string(t),
-                   .where = "tokens",
-                   .expected = "below " + std::to_string(own.size())});
+      bad_argument("tokens", "there is no token " + std::to_string(t), "below " + std::to_string(own.size()));
   return own.decode(tokens);
 }
 

@@ -1,7 +1,6 @@
 #include "glint/lab/models/run.h"
 
 #include "glint/base/error.h"
-#include "glint/base/text.h"
 #include "glint/base/utf8.h"
 #include "glint/lab/models/image_run.h"
 #include "glint/lab/models/language_run.h"
@@ -13,17 +12,10 @@ namespace {
 // With its text as the data.
 RunSource with_text(RunSource source) {
   if (source.text.empty()) return source;
-  if (!source.data.empty())
-    throw Error({.code = ErrorCode::usage,
-                 .what = "`data` has no effect beside `text`",
-                 .where = source.text,
-                 .expected = "one of the two"});
+  if (!source.data.empty()) bad_argument(source.text, "`data` has no effect beside `text`", "one of the two");
   if (source.text.find(' ') != source.text.npos && !exists(source.text))
-    throw Error({.code = ErrorCode::usage,
-                 .what = "there is no file '" + printable(source.text) + "'",
-                 .where = "text",
-                 .expected = "a file with a text to measure on",
-                 .hint = "what a model shall read is `prompt`"});
+    bad_argument("text", "there is no file '" + printable(source.text) + "'", "a file with a text to measure on",
+                 "what a model shall read is `prompt`");
   source.data = std::move(source.text);
   source.text.clear();
   return source;

@@ -34,7 +34,7 @@ struct RunInfo {
 RunInfo run_info(const std::string& directory);
 
 // What to open, and the data to measure on: "" takes those that it was trained on, for a language model of
-// another program the built-in tales. A language model also takes a file with text (reading_text.h). A
+// another program the built-in tales. A language model also takes a file with text (model_stories.h). A
 // program that has images in memory (data/arrays.h) gives them as `images`, and `data` is not looked at.
 struct RunSource {
   std::string run = {}, data = {}, data_dir = {};

@@ -86,16 +86,15 @@ std::string model_inside(const std::string& directory) {
   }
   const std::string inside = run_inside(path), model = model_inside(path);
   const bool weights = exists(path + "/model.safetensors");
-  throw Error({.code = ErrorCode::bad_file,
-               .what = !exists(path) ? "no such run directory or model"
-                       : weights     ? "there are weights, but no config.json"
-                                     : "not a run directory, and no model",
-               .where = path,
-               .expected = expected,
-               .hint = !inside.empty()  ? "there is a run in " + inside
-                       : weights        ? "copy config.json from where the weights are from"
-                       : !model.empty() ? "there is a model in it: " + model
-                                        : "`train(quick, out=DIR)` makes a run"});
+  bad_file(path,
+           !exists(path) ? "no such run directory or model"
+           : weights     ? "there are weights, but no config.json"
+                         : "not a run directory, and no model",
+           expected,
+           !inside.empty()  ? "there is a run in " + inside
+           : weights        ? "copy config.json from where the weights are from"
+           : !model.empty() ? "there is a model in it: " + model
+                            : "`train(quick, out=DIR)` makes a run");
 }
 
 // What makes the files of a run once more: its training, or where it is another run with eigenvectors removed
@@ -108,16 +107,10 @@ std::string making_call(const RunInfo& run) {
 
 [[noreturn]] void refuse_unfinished(const RunInfo& run) {
   if (run.run["state"] == "diverged")
-    throw Error({.code = ErrorCode::bad_file,
-                 .what = "the training diverged: there are no weights",
-                 .where = run.directory,
-                 .expected = "a finished run",
-                 .hint = "train again with a smaller `lr`, in another directory"});
-  throw Error({.code = ErrorCode::bad_file,
-               .what = "the run is not finished: it has no weights yet",
-               .where = run.directory,
-               .expected = "model.safetensors, which the last step writes",
-               .hint = making_call(run)});
+    bad_file(run.directory, "the training diverged: there are no weights", "a finished run",
+             "train again with a smaller `lr`, in another directory");
+  bad_file(run.directory, "the run is not finished: it has no weights yet",
+           "model.safetensors, which the last step writes", making_call(run));
 }
 
 // The text of a file of the run. Error when it is not what run.json says.
@@ -128,11 +121,8 @@ std::string checked_text(const RunInfo& run, const std::string& name) {
   if (run.run.is_object())
     wrong = exists(path) ? damage(as_bytes(text), run.run, name) : damage(run.directory, run.run, name);
   if (!wrong.empty())
-    throw Error({.code = ErrorCode::bad_file,
-                 .what = "a file of the run " + wrong,
-                 .where = path,
-                 .expected = "the file as it was when the run finished",
-                 .hint = making_call(run) + " writes it anew"});
+    bad_file(path, "a file of the run " + wrong, "the file as it was when the run finished",
+             making_call(run) + " writes it anew");
   return text;
 }
 
@@ -150,12 +140,9 @@ Matrix<float> run_weights(const Engine& engine, const RunInfo& info, const Param
       checkpoint_weights(info.directory + "/checkpoints", sha256_hex(as_bytes(info.run["identity"].dump())),
                          info.run.value("steps", uint64_t{0}), table.floats());
   if (!copy || weights_file_hash(table, copy->weights.span()) != info.run["files"][kWeightsFile])
-    throw Error({.code = ErrorCode::bad_file,
-                 .what = "the file with the weights " + wrong,
-                 .where = path,
-                 .expected = "the weights as they were when the run finished, or a checkpoint of its last step",
-                 .hint = making_call(info) +
-                         (info.run["identity"].contains("ablations") ? " makes it again" : " trains it again")});
+    bad_file(path, "the file with the weights " + wrong,
+             "the weights as they were when the run finished, or a checkpoint of its last step",
+             making_call(info) + (info.run["identity"].contains("ablations") ? " makes it again" : " trains it again"));
   engine.note(path + " " + wrong + "; the same weights are read from " + copy->path +
               " (the command that made the run repairs it)");
   return std::move(copy->weights);
@@ -191,11 +178,7 @@ RunInfo finished_run(const std::string& directory) {
   if (!fs::is_directory(run.directory, ignored) || (!exists(run.directory + "/config.json") && !exists(info_path)))
     refuse_path(run.directory);
   if (!exists(info_path)) {  // an export: there is nothing to check it with
-    if (!exists(run.directory + "/" + kWeightsFile))
-      throw Error({.code = ErrorCode::bad_file,
-                   .what = "there are no weights",
-                   .where = run.directory,
-                   .expected = kWeightsFile});
+    if (!exists(run.directory + "/" + kWeightsFile)) bad_file(run.directory, "there are no weights", kWeightsFile);
     return run;
   }
   const RunFile file = read_run(run.directory);
@@ -235,11 +218,9 @@ std::unique_ptr<Run> open_own_language(const Engine& engine, const RunSource& so
   const bool fits = file.tokenizer.size() == own->config.vocab &&
                     (own->tokenizer_hash.empty() || own->tokenizer_hash == file.tokenizer.sha256());
   if (!fits)
-    throw Error({.code = ErrorCode::bad_file,
-                 .what = "the tokenizer is not the one that the model was trained with",
-                 .where = tokenizer,
-                 .expected = "SHA-256 " + own->tokenizer_hash + ", " + std::to_string(own->config.vocab) + " pieces",
-                 .hint = "copy tokenizer.model from the corpus of the run"});
+    bad_file(tokenizer, "the tokenizer is not the one that the model was trained with",
+             "SHA-256 " + own->tokenizer_hash + ", " + std::to_string(own->config.vocab) + " pieces",
+             "copy tokenizer.model from the corpus of the run");
   return std::make_unique<LanguageRun>(engine, source, std::make_shared<const LanguageFile>(std::move(file)));
 }
 

@@ -1,6 +1,5 @@
 #include "glint/lab/publish/export.h"
 
-#include <algorithm>
 #include <filesystem>
 
 #include "glint/base/error.h"
@@ -8,7 +7,6 @@
 #include "glint/base/version.h"
 #include "glint/lab/models/image_run.h"
 #include "glint/lab/models/language_run.h"
-#include "glint/lab/models/run_checks.h"
 #include "glint/lab/publish/export_arrays.h"
 #include "glint/lab/publish/export_parts.h"
 #include "glint/lab/publish/hf_folder.h"
@@ -95,10 +93,7 @@ ExportResult export_run(const Engine& engine, const ExportRequest& q) {
 
 ExportResult export_run(const Engine& engine, Run& opened, const ExportRequest& q) {
   if (q.npy.empty() && q.hf.empty() && q.gguf.empty())
-    throw Error({.code = ErrorCode::usage,
-                 .what = "no kind of export is given",
-                 .where = q.source.run,
-                 .expected = "`npy=DIR`, `hf=DIR` or `gguf=FILE`"});
+    bad_argument(q.source.run, "no kind of export is given", "`npy=DIR`, `hf=DIR` or `gguf=FILE`");
   ExportResult r{.run = opened.directory(),
                  .linalg = engine.linalg().description(),
                  .npy = q.npy,

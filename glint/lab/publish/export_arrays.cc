@@ -17,11 +17,8 @@ bool fits_npy(Dtype d) { return d == Dtype::f32 || d == Dtype::f64 || d == Dtype
 
 void check_spectra_seal(const SafetensorsFile& file, const std::string& path) {
   if (!is_sealed(file))
-    throw Error({.code = ErrorCode::bad_file,
-                 .what = "the spectra are damaged: the file is not what its checksum says",
-                 .where = path,
-                 .expected = "the file as it was written",
-                 .hint = "`spectrum(RUN)` makes it anew"});
+    bad_file(path, "the spectra are damaged: the file is not what its checksum says", "the file as it was written",
+             "`spectrum(RUN)` makes it anew");
 }
 
 // All files of spectra in a run, those of all classes first.
@@ -98,11 +95,8 @@ OrderedJson ExportArrays::add_spectra_file(const std::string& file_path) {
     return found ? *found : std::string();
   };
   const auto refuse = [&](const std::string& what) {
-    throw Error({.code = ErrorCode::bad_file,
-                 .what = what,
-                 .where = path.string(),
-                 .expected = "spectra as they are stored in a run",
-                 .hint = "remove the file; `spectrum(RUN)` makes it anew"});
+    bad_file(path.string(), what, "spectra as they are stored in a run",
+             "remove the file; `spectrum(RUN)` makes it anew");
   };
   const std::string layer = said("layer");
   if (said("format") != "glint-spectra") refuse("this is no file of spectra");

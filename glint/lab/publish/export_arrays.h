@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "glint/io/tensor.h"
-#include "glint/lab/models/export_folder.h"
 #include "glint/lab/publish/export.h"
+#include "glint/lab/work/result_files.h"
 
 namespace glint {
 

@@ -10,7 +10,7 @@
 #include "glint/lab/models/model_info.h"
 #include "glint/lab/publish/export_arrays.h"
 #include "glint/lab/publish/export_parts.h"
-#include "glint/lab/publish/hf_language.h"
+#include "glint/lab/publish/hf_folder.h"
 #include "glint/lab/read/read_forms.h"
 #include "glint/model/trainable.h"
 #include "glint/model/family_hf.h"
@@ -117,10 +117,8 @@ std::vector<ExportedArray> foreign_npy(const Engine& engine, const ExportRequest
   for (const StoredTensor& t : model.file().tensors()) {
     engine.check_stop();
     if (!fits_file(t.name))
-      throw Error({.code = ErrorCode::bad_file,
-                   .what = "the name of a tensor cannot be that of a file",
-                   .where = model.file().where() + ", " + printable(t.name),
-                   .expected = "a name without slashes that does not begin with a dot"});
+      bad_file(model.file().where() + ", " + printable(t.name), "the name of a tensor cannot be that of a file",
+               "a name without slashes that does not begin with a dot");
     std::vector<float> values(t.values());
     widen(t, 0, values);
     arrays.add(t.name, Dtype::f32, t.shape, std::as_bytes(std::span(values)), {{"stored_as", name(t.type)}});
@@ -205,11 +203,8 @@ std::string tokenizer_file(const LanguageRun& run) {
 std::vector<std::string> family_hf(const Engine& engine, const ExportRequest& q, const LanguageRun& run,
                                    const FamilyModel& model) {
   if (model.file().format() == WeightFormat::safetensors)
-    throw Error({.code = ErrorCode::usage,
-                 .what = "the model is a folder of Hugging Face already",
-                 .where = q.source.run,
-                 .expected = "a GGUF or llama2.c file for `hf`",
-                 .hint = "`npy=DIR` writes its tensors as arrays"});
+    bad_argument(q.source.run, "the model is a folder of Hugging Face already", "a GGUF or llama2.c file for `hf`",
+                 "`npy=DIR` writes its tensors as arrays");
   ExportFolder folder(engine.files(), q.hf, "config.json", q.force);
   const std::vector<HfTensor> tensors = hf_tensors(model);
   write_atomic(engine.files(), folder.file("config.json"), hf_family_config(model).dump(2) + "\n");

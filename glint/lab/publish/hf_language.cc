@@ -1,4 +1,3 @@
-#include "glint/lab/publish/hf_language.h"
 
 #include "glint/lab/publish/hf_folder.h"
 #include "glint/report/gate_table.h"

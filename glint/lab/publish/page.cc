@@ -12,7 +12,6 @@
 #include "glint/lab/models/image_run.h"
 #include "glint/lab/models/language_run.h"
 #include "glint/lab/models/run_checks.h"
-#include "glint/lab/publish/page_fit.h"
 #include "glint/lab/publish/page_run.h"
 #include "glint/lab/read/fidelity_json.h"
 #include "glint/lab/read/read_forms.h"
@@ -150,10 +149,7 @@ void check_pair(const ImageModel& a, const ImageModel& b, const std::string& whe
     return std::to_string(m.height) + " x " + std::to_string(m.width) + " images and " +
            std::to_string(m.config.classes) + " classes";
   };
-  throw Error({.code = ErrorCode::usage,
-               .what = "the two runs cannot be compared: the second has " + text(b),
-               .where = where,
-               .expected = text(a) + ", as the first"});
+  bad_argument(where, "the two runs cannot be compared: the second has " + text(b), text(a) + ", as the first");
 }
 
 PageImages page_images(const Dataset& data, size_t most) {

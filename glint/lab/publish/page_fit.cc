@@ -1,4 +1,4 @@
-#include "glint/lab/publish/page_fit.h"
+#include "glint/lab/publish/page_run.h"
 
 #include <algorithm>
 

@@ -5,7 +5,6 @@
 #include <filesystem>
 
 #include "glint/base/error.h"
-#include "glint/base/text.h"
 #include "glint/base/version.h"
 #include "glint/lab/models/language_run.h"
 #include "glint/lab/publish/page_run.h"
@@ -202,11 +201,7 @@ Along page_directions(const PageRequest& q, LanguageRun& run, const LanguageRun*
     list += (list.empty() ? "" : ",") + piece;
     if (++count == kPageTokens) break;
   }
-  if (list.empty())
-    throw Error({.code = ErrorCode::usage,
-                 .what = "no word of the text is a token",
-                 .where = run.directory(),
-                 .expected = "tokens to read along, in `token`"});
+  if (list.empty()) bad_argument(run.directory(), "no word of the text is a token", "tokens to read along, in `token`");
   Along along;
   along.directions.push_back("token:" + list);
   return along;
@@ -220,20 +215,14 @@ PageResult write_readings_page(const Engine& engine, LanguageRun& run, const Pag
   const bool two = !q.second.empty();
   if (two && !is_foreign(second.run)) second.tokenizer.clear();
   if (two && run_kind(second.run) != ModelKind::language)
-    throw Error({.code = ErrorCode::usage,
-                 .what = "an image model cannot stand beside a language model",
-                 .where = q.second,
-                 .expected = "a language model"});
+    bad_argument(q.second, "an image model cannot stand beside a language model", "a language model");
   const std::unique_ptr<LanguageRun> other = two ? open_language_run(engine, second) : nullptr;
   const Along along = page_directions(q, run, other.get());
   std::vector<PageReading> read = {};
   read.push_back(read_for_page(engine, q, q.source, run, along));
   if (two) read.push_back(read_for_page(engine, q, second, *other, along));
   if (two && read[0].json["readings"].size() != read[1].json["readings"].size())
-    throw Error({.code = ErrorCode::usage,
-                 .what = "the two models have different layers",
-                 .where = q.second,
-                 .expected = "layers that both have, in `layers`"});
+    bad_argument(q.second, "the two models have different layers", "layers that both have, in `layers`");
   OrderedJson data = {{"kind", "readings"},
                       {"version", kVersion},
                       {"linalg", engine.linalg().description()},
@@ -246,11 +235,9 @@ PageResult write_readings_page(const Engine& engine, LanguageRun& run, const Pag
   const Page page = page_within(SIZE_MAX, result.runs[0].name, "",
                                 [&](bool) { return data.dump(-1, ' ', true, OrderedJson::error_handler_t::replace); });
   if (page.html.size() > q.limit)
-    throw Error({.code = ErrorCode::usage,
-                 .what = "the page would have " + std::to_string(page.html.size()) + " bytes",
-                 .where = result.runs[0].name,
-                 .expected = "at most " + std::to_string(q.limit) + " bytes",
-                 .hint = "fewer `layers`, `token` or `show`, or a larger `limit`"});
+    bad_argument(result.runs[0].name, "the page would have " + std::to_string(page.html.size()) + " bytes",
+                 "at most " + std::to_string(q.limit) + " bytes",
+                 "fewer `layers`, `token` or `show`, or a larger `limit`");
   if (q.out.empty())
     result.page = result_folder("", run.results()) + "/explorer.html";
   else

@@ -1,6 +1,6 @@
 // What a layer is read along, in one grammar for the program, Python and pages:
 //
-//   3, trouser, 3-5, 5..9, all    classes of an image model, and one against another (unit_words.h)
+//   3, trouser, 3-5, 5..9, all    classes of an image model, and one against another (UnitWord)
 //   happy, happy - sad, #17       tokens of a language model, and sums of them
 //   hidden:12                     the product gate(l) r of a hidden unit, from 1 on
 //   latent:17, latent:0..9        latents of the autoencoder `sae`, from 0 on as their programs count
@@ -10,6 +10,7 @@
 // thing.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
@@ -60,5 +61,24 @@ std::string words_of(const Along& along, ModelKind kind, DirectionWord::Kind wan
 // "there is no latent 20".
 std::vector<size_t> parse_numbers(const std::string& text, const std::string& parameter, const std::string& noun,
                                   size_t low, size_t high = SIZE_MAX);
+
+// The words of the parameter `unit`: which outputs of a classifier to read.
+//
+//   3          a class, by number or by name (case does not matter)
+//   3-5        class 3 against class 5: the difference of their logits
+//   5..9       classes 5 to 9
+//   all        every class
+// and lists of these with commas.
+
+struct UnitWord {
+  size_t plus = 0;
+  std::optional<size_t> minus = {};
+  bool operator==(const UnitWord&) const = default;
+};
+
+// Error (usage) with the nearest class for what is none. `parameter` is for the message.
+std::vector<UnitWord> parse_units(const std::string& text, const std::vector<std::string>& class_names,
+                                  const std::string& parameter = "unit");
+size_t parse_class(const std::string& text, const std::vector<std::string>& class_names, const std::string& parameter);
 
 }  // namespace glint

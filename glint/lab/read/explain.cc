@@ -12,10 +12,10 @@
 #include "glint/io/png.h"
 #include "glint/lab/models/run.h"
 #include "glint/lab/models/run_checks.h"
+#include "glint/lab/read/direction.h"
 #include "glint/lab/read/fidelity_json.h"
 #include "glint/lab/read/read_forms.h"
 #include "glint/lab/read/read_request.h"
-#include "glint/lab/read/unit_words.h"
 #include "glint/lab/work/result_files.h"
 #include "glint/nn/softmax.h"
 
@@ -28,10 +28,8 @@ bool has_picture(const ExplainRequest& q) { return !q.image.empty() || q.picture
 
 void check_input(const ExplainRequest& q) {
   if (q.index && has_picture(q))
-    throw Error({.code = ErrorCode::usage,
-                 .what = "both an index and an image",
-                 .where = "index",
-                 .expected = "`index`, the number of an image of the data, or `image`, a PNG file"});
+    bad_argument("index", "both an index and an image",
+                 "`index`, the number of an image of the data, or `image`, a PNG file");
 }
 
 // The sample as the model reads it goes into `sample`, and what is known about it into `r`; returns the stem
@@ -45,10 +43,8 @@ std::string load_input(const Kernels& kernels, ImageRun& run, const ExplainReque
     const size_t index = q.index.value_or(0);
     const std::string number = std::to_string(index);
     if (index >= set.count())
-      throw Error({.code = ErrorCode::usage,
-                   .what = "there is no " + q.split + " image " + number,
-                   .where = "index",
-                   .expected = "from 0 to " + std::to_string(set.count() - 1)});
+      bad_argument("index", "there is no " + q.split + " image " + number,
+                   "from 0 to " + std::to_string(set.count() - 1));
     write_sample(kernels, set, index, sample.data());
     r.pixels = picture_bytes(set, index);
     r.label = set.labels[index];
@@ -86,10 +82,7 @@ std::vector<size_t> classes_of(const ExplainRequest& q, const ExplainResult& r) 
   }
   for (const UnitWord& word : parse_units(q.unit, r.class_names, "unit")) {
     if (word.minus)
-      throw Error({.code = ErrorCode::usage,
-                   .what = "a difference of classes has no logit to explain",
-                   .where = "unit",
-                   .expected = "classes, such as 3 or 3,5"});
+      bad_argument("unit", "a difference of classes has no logit to explain", "classes, such as 3 or 3,5");
     add(word.plus);
   }
   return classes;

@@ -1,7 +1,6 @@
 // One image explained: what the model makes of it, and which eigenvectors speak for and against each class.
 #pragma once
 
-#include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
@@ -26,7 +25,7 @@ struct ExplainRequest {
   std::string image = {};            // a PNG file
   Matrix<uint8_t> picture = {};      // the same in memory
   std::string split = "test";        // or train: which images `index` counts
-  std::string unit = {};             // as in unit_words.h; "": the decided, the runner-up and the true one
+  std::string unit = {};             // as in direction.h; "": the decided, the runner-up and the true one
   bool as_is = false;                // only resize a picture: neither invert nor centre it
   // Language models.
   std::string prompt = {};              // what the model reads

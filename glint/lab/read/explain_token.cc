@@ -9,7 +9,6 @@
 #include "glint/lab/models/model_stories.h"
 #include "glint/lab/read/read_directions.h"
 #include "glint/lab/read/read_forms.h"
-#include "glint/lab/read/unit_words.h"
 #include "glint/lab/work/file_words.h"
 #include "glint/lab/work/result_files.h"
 #include "glint/nn/softmax.h"
@@ -38,18 +37,15 @@ std::vector<TokenId> read_tokens(LanguageRun& run, const ExplainRequest& q, Expl
   r.position = q.position.value_or(rest.size());
   const size_t lowest = r.marks > 0 ? 0 : 1, context = run.reading().context();
   if (r.position > rest.size() || r.position < lowest)
-    throw Error({.code = ErrorCode::usage,
-                 .what = q.position ? "the text has no token " + std::to_string(*q.position) : "there is no prompt",
-                 .where = q.position ? "position" : "prompt",
-                 .expected = q.position ? "from " + std::to_string(lowest) + " to " + std::to_string(rest.size()) +
-                                              ", the tokens of the text"
-                                        : "a text: the model reads nothing before it"});
+    bad_argument(q.position ? "position" : "prompt",
+                 q.position ? "the text has no token " + std::to_string(*q.position) : "there is no prompt",
+                 q.position ? "from " + std::to_string(lowest) + " to " + std::to_string(rest.size()) +
+                                  ", the tokens of the text"
+                            : "a text: the model reads nothing before it");
   ids.resize(r.marks + r.position);
   if (ids.size() > context)
-    throw Error({.code = ErrorCode::usage,
-                 .what = "the text has " + std::to_string(ids.size()) + " tokens up to there",
-                 .where = "prompt",
-                 .expected = "at most " + std::to_string(context) + ", what the model reads at once"});
+    bad_argument("prompt", "the text has " + std::to_string(ids.size()) + " tokens up to there",
+                 "at most " + std::to_string(context) + ", what the model reads at once");
   r.text = run.tokenizer().decode(std::span(ids).subspan(r.marks));
   return ids;
 }
@@ -154,11 +150,8 @@ ExplainTokenResult explain_token(const Engine& engine, const ExplainRequest& req
 ExplainTokenResult explain_token(const Engine& engine, LanguageRun& run, const ExplainRequest& q) {
   check_request(q, run);
   if (q.prompt.empty() && !q.position)
-    throw Error({.code = ErrorCode::usage,
-                 .what = "nothing to explain: a language model needs `prompt`",
-                 .where = run.directory(),
-                 .expected = "what the model reads; it predicts what follows",
-                 .hint = "`explain(RUN, prompt='once upon a')`"});
+    bad_argument(run.directory(), "nothing to explain: a language model needs `prompt`",
+                 "what the model reads; it predicts what follows", "`explain(RUN, prompt='once upon a')`");
   const LanguageReading& model = run.reading();
   ExplainTokenResult r;
   r.run = run.directory(), r.model = run.text(), r.linalg = engine.linalg().description();
@@ -176,10 +169,7 @@ ExplainTokenResult explain_token(const Engine& engine, LanguageRun& run, const E
   if (!q.against.empty()) {
     r.against = expectation.of(find_token(space, q.against, "against"));
     if (r.against->id == r.token.id)
-      throw Error({.code = ErrorCode::usage,
-                   .what = "a token against itself: " + r.token.text,
-                   .where = "against",
-                   .expected = "another token"});
+      bad_argument("against", "a token against itself: " + r.token.text, "another token");
     const Matrix<double> other = model.token_directions({&r.against->id, 1});
     for (size_t j = 0; j < direction.size(); j++) direction.data()[j] -= other.data()[j];
     logit -= r.against->logit, constant -= model.token_constant(r.against->id);

@@ -1,5 +1,4 @@
 // An explained token as a figure and as JSON.
-#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "glint/base/text.h"

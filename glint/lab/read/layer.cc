@@ -5,13 +5,11 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
-#include "glint/base/argument.h"
-#include "glint/base/finite.h"
+#include "glint/base/error.h"
 #include "glint/lab/read/fidelity_json.h"
 #include "glint/spectra/bootstrap.h"
 #include "glint/spectra/calibration.h"
 #include "glint/spectra/controls.h"
-#include "glint/spectra/scaled.h"
 
 namespace glint {
 namespace {
@@ -137,10 +135,7 @@ Form layer_form(const LayerReadRequest& request, const GluLayerView& layer) {
   const Form form = asked_form(request.form).value_or(default_form(layer.gate.kind, data));
   if (const auto check = form_functions(form).check) check(layer);
   if (form_info(form).needs != FormNeeds::nothing && !data)
-    throw Error({.code = ErrorCode::usage,
-                 .what = "the " + name(form) + " form is fitted on data",
-                 .where = "inputs",
-                 .expected = "inputs of the layer, or `form=weights`"});
+    bad_argument("inputs", "the " + name(form) + " form is fitted on data", "inputs of the layer, or `form=weights`");
   return form;
 }
 
@@ -168,11 +163,8 @@ LayerReading read_layer(const Engine& engine, const LayerArrays& arrays, const L
   const GluLayerView layer = model.layer(0);
   const Directions directions = layer_directions(model, request.directions, request.names);
   if (request.strongest == 0 && layer.width() > kFullWidth)
-    throw Error({.code = ErrorCode::usage,
-                 .what = "all eigenpairs of a layer of width " + std::to_string(layer.width()),
-                 .where = "k",
-                 .expected = "how many, beyond a width of " + std::to_string(kFullWidth),
-                 .hint = "`k=32`"});
+    bad_argument("k", "all eigenpairs of a layer of width " + std::to_string(layer.width()),
+                 "how many, beyond a width of " + std::to_string(kFullWidth), "`k=32`");
   LayerReading result;
   result.form = layer_form(request, layer);
   result.linalg = engine.linalg().description();

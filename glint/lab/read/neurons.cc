@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "glint/base/error.h"
 #include "glint/base/statistics.h"
 #include "glint/base/text.h"
 #include "glint/lab/models/language_run.h"

@@ -18,11 +18,10 @@ constexpr size_t kBatchTokens = 4096;  // that go through the model together, or
 std::vector<Probe> probes_of(const GluModel& model, size_t layer, const PassagesRequest& q) {
   const GluLayerView view = model.layer(layer);
   if (q.vectors.rows() != q.values.size() || (q.vectors.rows() > 0 && q.vectors.cols() != view.width()))
-    throw Error({.code = ErrorCode::usage,
-                 .what = std::to_string(q.vectors.rows()) + " vectors of " + std::to_string(q.vectors.cols()) +
-                         " numbers and " + std::to_string(q.values.size()) + " eigenvalues",
-                 .where = "vectors",
-                 .expected = "eigenvectors of " + std::to_string(view.width()) + " numbers, an eigenvalue each"});
+    bad_argument("vectors",
+                 std::to_string(q.vectors.rows()) + " vectors of " + std::to_string(q.vectors.cols()) +
+                     " numbers and " + std::to_string(q.values.size()) + " eigenvalues",
+                 "eigenvectors of " + std::to_string(view.width()) + " numbers, an eigenvalue each");
   std::vector<Probe> probes;
   for (size_t k = 0; k < q.values.size(); k++) {
     const std::span<const double> v = q.vectors.view().row(k);
@@ -33,11 +32,7 @@ std::vector<Probe> probes_of(const GluModel& model, size_t layer, const Passages
     const std::span<const double> weights = one.weights.view().row(0);
     for (const double sign : {1.0, -1.0}) probes.push_back({.weights = {weights.begin(), weights.end()}, .sign = sign});
   }
-  if (probes.empty())
-    throw Error({.code = ErrorCode::usage,
-                 .what = "nothing to look for",
-                 .where = "vectors",
-                 .expected = "eigenvectors or hidden units"});
+  if (probes.empty()) bad_argument("vectors", "nothing to look for", "eigenvectors or hidden units");
   return probes;
 }
 
@@ -75,11 +70,7 @@ PassageText search(const Engine& engine, LanguageRun& run, StorySource& source, 
   flush();
   engine.progress({.label = "passages", .done = source.total(), .total = source.total(), .unit = source.unit()});
   text.tokens = finder.tokens();
-  if (text.tokens == 0)
-    throw Error({.code = ErrorCode::bad_file,
-                 .what = "there is no text to look in",
-                 .where = text.name,
-                 .expected = "a few stories"});
+  if (text.tokens == 0) bad_file(text.name, "there is no text to look in", "a few stories");
   return text;
 }
 

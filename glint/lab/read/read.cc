@@ -1,12 +1,11 @@
 #include "glint/lab/read/read.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "glint/base/error.h"
 #include "glint/base/statistics.h"
+#include "glint/base/text.h"
 #include "glint/base/utf8.h"
-#include "glint/lab/models/run_checks.h"
 #include "glint/lab/read/read_directions.h"
 #include "glint/lab/read/read_result.h"
 #include "glint/lab/work/result_files.h"
@@ -181,7 +180,7 @@ ReadResult read_images(const Engine& engine, ImageRun& run, const ReadRequest& q
   if (!words.empty()) r.asked = class_text(words, run.class_names(), parse_via(q.along.via, reading.last() - r.layer));
   const auto directions_of = [&](Run& of) { return image_directions(of.image(), r.layer, q.along, r.form); };
   const Directions directions = directions_of(run);
-  if (words.empty()) r.asked = names_text(directions.names);
+  if (words.empty()) r.asked = joined(directions.names, ", ");
   const std::string folder = q.spectra || q.figures ? result_folder(q.out, run.directory()) : "";
   engine.check_stop();
   describe_model(run, r);

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <map>
-#include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
@@ -100,7 +99,7 @@ struct ImageParts {
 
 // What only language models have.
 struct TokenParts {
-  // What must be said before a reading is trusted: read_trust.h. Empty: nothing.
+  // What must be said before a reading is trusted: read_result.h. Empty: nothing.
   std::vector<std::string> warnings;
   // What the latents are of and, "" where their activations were measured, why not.
   std::string autoencoder, unmeasured;

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "glint/base/error.h"
+#include "glint/base/text.h"
 #include "glint/base/utf8.h"
 #include "glint/io/npy.h"
 #include "glint/lab/read/read.h"
@@ -42,10 +43,7 @@ std::optional<TokenId> known_token(const Tokenizer& tokenizer, const std::string
 void refuse_zero(const Matrix<double>& direction, const std::string& name, const std::string& where) {
   const std::span<const double> values = direction.span();
   if (std::any_of(values.begin(), values.end(), [](double v) { return v != 0; })) return;
-  throw Error({.code = ErrorCode::usage,
-               .what = "the direction " + name + " is 0",
-               .where = where,
-               .expected = "a direction that points somewhere"});
+  bad_argument(where, "the direction " + name + " is 0", "a direction that points somewhere");
 }
 
 // "happy", "happy - sad", "king + queen - man": tokens with signs. A text that is a token is that token,
@@ -68,10 +66,8 @@ Directions token_sum(const TokenSpace& space, size_t layer, const std::string& t
       if (word.empty()) continue;
       const bool is_sign = word == "-" || word == "+";
       if (is_sign == word_expected && !(is_sign && terms.empty()))
-        throw Error({.code = ErrorCode::usage,
-                     .what = "cannot read the direction '" + printable(text) + "'",
-                     .where = where,
-                     .expected = "words with + or - between them, spaces around: happy - sad"});
+        bad_argument(where, "cannot read the direction '" + printable(text) + "'",
+                     "words with + or - between them, spaces around: happy - sad");
       word_expected = is_sign;
       if (is_sign) {
         sign = word == "-" ? -1 : 1;
@@ -80,8 +76,7 @@ Directions token_sum(const TokenSpace& space, size_t layer, const std::string& t
       terms.push_back({find_token(space, word, where), sign});
       sign = 1;
     }
-    if (word_expected)
-      throw Error({.code = ErrorCode::usage, .what = "no word to read", .where = where, .expected = "a word"});
+    if (word_expected) bad_argument(where, "no word to read", "a word");
   }
   std::string name;
   std::map<TokenId, int> count;  // equal terms cancel exactly, not but for rounding
@@ -151,10 +146,8 @@ void append_vectors(Directions& all, const GluModel& model, size_t layer, const 
 Directions latent_directions(const GluModel& model, size_t layer, const Along& q) {
   const bool named = !words_of(q, ModelKind::language, DirectionWord::Kind::latent).empty();
   if (!named || q.sae.empty())
-    throw Error({.code = ErrorCode::usage,
-                 .what = named ? "latents of which autoencoder?" : "which latents of the autoencoder?",
-                 .where = "latent",
-                 .expected = "`sae=DIR, latent=N`, or `scan`"});
+    bad_argument("latent", named ? "latents of which autoencoder?" : "which latents of the autoencoder?",
+                 "`sae=DIR, latent=N`, or `scan`");
   const Autoencoder sae = read_autoencoder(q.sae);
   const std::vector<size_t> latents = asked_latents(q, sae);
   const Matrix<double> vectors = latent_vectors(sae, parse_side(q.side), latents, model.outputs(layer));
@@ -163,10 +156,7 @@ Directions latent_directions(const GluModel& model, size_t layer, const Along& q
   for (size_t i = 0; i < latents.size(); i++) {
     const std::span<const double> row = vectors.view().row(i);
     if (std::all_of(row.begin(), row.end(), [](double v) { return v == 0; }))
-      throw Error({.code = ErrorCode::usage,
-                   .what = names[i] + " is dead: its direction is 0",
-                   .where = "latent",
-                   .expected = "a latent that points somewhere"});
+      bad_argument("latent", names[i] + " is dead: its direction is 0", "a latent that points somewhere");
   }
   return model.directions(layer, vectors, std::move(names));
 }
@@ -192,11 +182,9 @@ TokenId find_token(const TokenSpace& space, const std::string& word, const std::
   if (const std::optional<TokenId> id = known_token(tokenizer, word)) return *id;
   std::string pieces;
   for (const TokenId id : tokenizer.encode(word)) pieces += " " + piece_text(tokenizer, id);
-  throw Error({.code = ErrorCode::usage,
-               .what = "'" + printable(word) + "' is not one piece of the tokenizer",
-               .where = where,
-               .expected = "a word that it has whole, or #ID with an ID below " + std::to_string(tokenizer.size()),
-               .hint = pieces.empty() ? "another word" : "it is cut into" + pieces});
+  bad_argument(where, "'" + printable(word) + "' is not one piece of the tokenizer",
+               "a word that it has whole, or #ID with an ID below " + std::to_string(tokenizer.size()),
+               pieces.empty() ? "another word" : "it is cut into" + pieces);
 }
 
 std::vector<TokenId> single_tokens(const TokenSpace& space, const std::string& text) {
@@ -239,18 +227,13 @@ Directions language_directions(const TokenSpace& space, size_t layer, const Alon
 
 std::vector<int> parse_signed_ranks(const std::string& text) {
   std::vector<int> ranks;
-  for (size_t at = 0; at <= text.size();) {
-    const size_t comma = std::min(text.find(',', at), text.size());
-    std::string word = text.substr(at, comma - at);
+  for (std::string word : split(text, ',')) {
     const bool minus = word.starts_with('-');
     if (minus || word.starts_with('+')) word.erase(0, 1);
     if (!is_number(word) || std::stoul(word) == 0 || word.size() > 6)
-      throw Error({.code = ErrorCode::usage,
-                   .what = "not an eigenvector: '" + printable(text) + "'",
-                   .where = "eigenvector",
-                   .expected = "+1 for the strongest of a positive eigenvalue, -1 of a negative one; +1,-1"});
+      bad_argument("eigenvector", "not an eigenvector: '" + printable(text) + "'",
+                   "+1 for the strongest of a positive eigenvalue, -1 of a negative one; +1,-1");
     ranks.push_back((minus ? -1 : 1) * std::stoi(word));
-    at = comma + 1;
   }
   return ranks;
 }
@@ -274,10 +257,8 @@ Directions eigenvector_directions(const GluModel& model, const Directions& later
       const auto place = static_cast<size_t>(std::abs(rank));
       const std::string name = std::string(rank > 0 ? "v+" : "v-") + std::to_string(place);
       if (place > side.size())
-        throw Error({.code = ErrorCode::usage,
-                     .what = "there is no eigenvector " + name.substr(1) + " of " + later.names[u],
-                     .where = "eigenvector",
-                     .expected = "at most " + std::to_string(side.size()) + " of this sign"});
+        bad_argument("eigenvector", "there is no eigenvector " + name.substr(1) + " of " + later.names[u],
+                     "at most " + std::to_string(side.size()) + " of this sign");
       std::ranges::copy(s.vectors.view().row(side[place - 1]), vectors.view().row_ptr(names.size()));
       names.push_back(later.names[u] + " layer " + std::to_string(later.layer + 1) + " " + name);
     }
@@ -293,13 +274,11 @@ Directions asked_directions(LanguageRun& run, size_t layer, const Along& q, Form
   if (!q.from_layer) return language_directions(space, layer, q);
   const std::vector<int> ranks = parse_signed_ranks(q.eigenvector);
   if (*q.from_layer > space.model.layers() || *q.from_layer <= layer + 1)
-    throw Error(
-        {.code = ErrorCode::usage,
-         .what = "layer " + std::to_string(*q.from_layer) + " is no layer after layer " + std::to_string(layer + 1),
-         .where = "from_layer",
-         .expected = layer + 1 == space.model.layers()
-                         ? "a `layer` before the last"
-                         : "from " + std::to_string(layer + 2) + " to " + std::to_string(space.model.layers())});
+    bad_argument("from_layer",
+                 "layer " + std::to_string(*q.from_layer) + " is no layer after layer " + std::to_string(layer + 1),
+                 layer + 1 == space.model.layers()
+                     ? "a `layer` before the last"
+                     : "from " + std::to_string(layer + 2) + " to " + std::to_string(space.model.layers()));
   const size_t from = *q.from_layer - 1;
   const Directions later = language_directions(space, from, q);
   return eigenvector_directions(space.model, later, run.line(form, from), ranks, layer);
@@ -309,20 +288,14 @@ std::vector<size_t> hidden_units(const Along& along, ModelKind kind) {
   const std::string numbers = words_of(along, kind, DirectionWord::Kind::hidden);
   if (numbers.empty()) return {};
   if (numbers.ends_with(".npy"))
-    throw Error({.code = ErrorCode::usage,
-                 .what = "a hidden unit has a number",
-                 .where = "hidden",
-                 .expected = "from 1 on; a vector in a file is `direction=FILE.npy`"});
+    bad_argument("hidden", "a hidden unit has a number", "from 1 on; a vector in a file is `direction=FILE.npy`");
   return parse_numbers(numbers, "hidden", "hidden unit", 1);
 }
 
 Directions hidden_direction(const GluModel& model, size_t layer, size_t unit) {
   const size_t h = model.layer(layer).hidden();
   if (unit == 0 || unit > h)
-    throw Error({.code = ErrorCode::usage,
-                 .what = "there is no hidden unit " + std::to_string(unit),
-                 .where = "hidden",
-                 .expected = "from 1 to " + std::to_string(h)});
+    bad_argument("hidden", "there is no hidden unit " + std::to_string(unit), "from 1 to " + std::to_string(h));
   return model.hidden_unit(layer, unit - 1);
 }
 
@@ -335,10 +308,7 @@ std::vector<UnitWord> class_words(const ImageRun& run, const Along& along) {
     others = others || !is_class;
   }
   if (others && !classes.empty())
-    throw Error({.code = ErrorCode::usage,
-                 .what = "classes cannot be read beside other directions",
-                 .where = "direction",
-                 .expected = "classes, or hidden units and vectors"});
+    bad_argument("direction", "classes cannot be read beside other directions", "classes, or hidden units and vectors");
   if (others) return {};
   return parse_units(classes.empty() ? "all" : classes, run.class_names(), "unit");
 }
@@ -360,10 +330,8 @@ Directions image_directions(ImageRun& run, size_t layer, const Along& along, For
 size_t asked_layer(const GluModel& model, std::optional<size_t> layer) {
   if (!layer) return model.last();
   if (*layer < 1 || *layer > model.layers())
-    throw Error({.code = ErrorCode::usage,
-                 .what = "the model has no layer " + std::to_string(*layer),
-                 .where = "layer",
-                 .expected = "from 1 to " + std::to_string(model.layers())});
+    bad_argument("layer", "the model has no layer " + std::to_string(*layer),
+                 "from 1 to " + std::to_string(model.layers()));
   return *layer - 1;
 }
 
@@ -389,10 +357,8 @@ Directions class_directions(const ImageReading& reading, const std::vector<UnitW
 std::vector<size_t> parse_via(const std::string& text, size_t steps) {
   std::vector<size_t> via = parse_numbers(text, "via", "eigenvector", 1);
   if (via.size() > std::max<size_t>(steps, 1))
-    throw Error({.code = ErrorCode::usage,
-                 .what = "'" + printable(text) + "' names more layers than there are above",
-                 .where = "via",
-                 .expected = "at most " + std::to_string(steps)});
+    bad_argument("via", "'" + printable(text) + "' names more layers than there are above",
+                 "at most " + std::to_string(steps));
   via.resize(steps, 1);
   return via;
 }
@@ -400,10 +366,8 @@ std::vector<size_t> parse_via(const std::string& text, size_t steps) {
 Directions step_down(const GluModel& model, const Directions& d, const GateTerms& line, size_t rank) {
   const GluLayerView layer = model.layer(d.layer);
   if (rank > layer.width())
-    throw Error({.code = ErrorCode::usage,
-                 .what = "there is no eigenvector " + std::to_string(rank),
-                 .where = "via",
-                 .expected = "from 1 to " + std::to_string(layer.width())});
+    bad_argument("via", "there is no eigenvector " + std::to_string(rank),
+                 "from 1 to " + std::to_string(layer.width()));
   const std::vector<UnitForm> forms =
       unit_forms({model.linalg(), model.pool(), layer}, line, d.weights, d.constants, {.strongest = rank});
   Matrix<double> vectors(d.count(), layer.width());
@@ -441,12 +405,6 @@ std::vector<TokenId> frequent_tokens(LanguageRun& run, size_t most) {
   std::erase_if(tokens, [&](TokenId t) { return count[t] == 0; });
   tokens.resize(std::min(tokens.size(), most));
   return tokens;
-}
-
-std::string names_text(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text;
 }
 
 }  // namespace glint

@@ -9,7 +9,6 @@
 #include "glint/lab/models/image_run.h"
 #include "glint/lab/models/language_run.h"
 #include "glint/lab/read/direction.h"
-#include "glint/lab/read/unit_words.h"
 
 namespace glint {
 
@@ -64,8 +63,5 @@ Directions eigenvector_directions(const GluModel& model, const Directions& later
                                   std::span<const int> ranks, size_t layer);
 // All that a language model is asked for, `from_layer` included; `form` is that of the later layer.
 Directions asked_directions(LanguageRun& run, size_t layer, const Along& along, Form form);
-
-// "3 - 5, 7".
-std::string names_text(const std::vector<std::string>& names);
 
 }  // namespace glint

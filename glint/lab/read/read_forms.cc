@@ -24,10 +24,7 @@ ControlLevel asked_controls(const std::string& word) {
   if (word == "none") return ControlLevel::none;
   if (word == "linear") return ControlLevel::linear;
   if (word == "all") return ControlLevel::all;
-  throw Error({.code = ErrorCode::usage,
-               .what = "unknown controls '" + word + "'",
-               .where = "controls",
-               .expected = suggest(word, {"none", "linear", "all"})});
+  bad_argument("controls", "unknown controls '" + word + "'", suggest(word, {"none", "linear", "all"}));
 }
 
 Controls controls_of(Run& run, const DirectionsOf& directions, const std::vector<Form>& forms,

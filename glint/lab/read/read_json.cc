@@ -1,9 +1,9 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "glint/lab/read/read_result.h"
 #include "glint/lab/read/fidelity_json.h"
 #include "glint/lab/read/read.h"
-#include "glint/lab/read/read_trust.h"
 
 namespace glint {
 namespace {

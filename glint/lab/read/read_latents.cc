@@ -1,8 +1,6 @@
 #include "glint/lab/read/read_latents.h"
 
 #include <algorithm>
-#include <numeric>
-#include <optional>
 #include <set>
 
 #include "glint/base/error.h"
@@ -36,10 +34,8 @@ void add_pairs(const Engine& engine, LanguageRun& run, const ReadRequest& q, con
   const Autoencoder sae = read_autoencoder(q.inputs);
   const GluLayerView layer = run.reading().layer(r.layer);
   if (sae.outputs() != layer.inputs())
-    throw Error({.code = ErrorCode::bad_file,
-                 .what = "its latents are " + std::to_string(sae.outputs()) + " wide",
-                 .where = q.inputs,
-                 .expected = std::to_string(layer.inputs()) + ", the width that the layer reads"});
+    bad_file(q.inputs, "its latents are " + std::to_string(sae.outputs()) + " wide",
+             std::to_string(layer.inputs()) + ", the width that the layer reads");
   r.text->input_autoencoder = autoencoder_text(sae);
   const GateTerms line = run.line(r.form, r.layer);
   std::set<uint32_t> named;
@@ -74,10 +70,8 @@ LatentSide parse_side(const std::string& word) { return word == "encoder" ? Late
 Matrix<double> latent_vectors(const Autoencoder& sae, LatentSide side, std::span<const size_t> latents, size_t width) {
   const Matrix<float>& rows = side == LatentSide::decoder ? sae.decoder : sae.encoder;
   if (rows.cols() != width)
-    throw Error({.code = ErrorCode::bad_file,
-                 .what = "its latents are " + std::to_string(rows.cols()) + " wide",
-                 .where = sae.where,
-                 .expected = std::to_string(width) + ", the width of the residual stream"});
+    bad_file(sae.where, "its latents are " + std::to_string(rows.cols()) + " wide",
+             std::to_string(width) + ", the width of the residual stream");
   Matrix<double> out(latents.size(), width);
   for (size_t i = 0; i < latents.size(); i++) std::ranges::copy(rows.view().row(latents[i]), out.view().row_ptr(i));
   return out;

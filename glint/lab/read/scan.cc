@@ -10,7 +10,7 @@
 #include "glint/lab/read/read_directions.h"
 #include "glint/lab/read/read_forms.h"
 #include "glint/lab/read/read_latents.h"
-#include "glint/lab/read/read_trust.h"
+#include "glint/lab/read/read_result.h"
 #include "glint/lab/work/result_files.h"
 #include "glint/report/table.h"
 

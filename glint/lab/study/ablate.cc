@@ -1,12 +1,11 @@
 #include "glint/lab/study/ablate.h"
 
 #include <algorithm>
-#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "glint/base/error.h"
 #include "glint/base/text.h"
-#include "glint/io/json_number.h"
+#include "glint/io/json.h"
 #include "glint/lab/models/text_losses.h"
 #include "glint/lab/read/read.h"
 #include "glint/lab/read/read_directions.h"
@@ -134,10 +133,8 @@ void choose(const Spectrum& s, const std::string& direction, const std::vector<s
   const std::vector<uint32_t> order = order_by_magnitude(s.values);
   for (const size_t rank : ranks) {
     if (rank > order.size())
-      throw Error({.code = ErrorCode::usage,
-                   .what = "there is no eigenvector " + std::to_string(rank),
-                   .where = "remove",
-                   .expected = "from 1 to " + std::to_string(order.size())});
+      bad_argument("remove", "there is no eigenvector " + std::to_string(rank),
+                   "from 1 to " + std::to_string(order.size()));
     removed.push_back({direction, rank, s.values[order[rank - 1]]});
     vectors.push_back(s.vectors.view().row(order[rank - 1]));
   }
@@ -271,10 +268,8 @@ Ablation ablate(const Engine& engine, Run& run, const AblationRequest& q) {
   check_request(q, run);
   const std::vector<size_t> ranks = parse_numbers(q.remove, "remove", "eigenvector", 1);
   if (!q.save.empty() && run.kind() == ModelKind::language && run.language().foreign())
-    throw Error({.code = ErrorCode::usage,
-                 .what = "a model of another program cannot be saved with its eigenvectors removed",
-                 .where = "save",
-                 .expected = "a run of `train()`"});
+    bad_argument("save", "a model of another program cannot be saved with its eigenvectors removed",
+                 "a run of `train()`");
   std::unique_ptr<ExportFolder> folder;  // refused before the work begins
   if (!q.save.empty()) folder = std::make_unique<ExportFolder>(engine.files(), q.save, "no earlier one", false);
   const GluModel& model = run.reading();

@@ -1,8 +1,8 @@
 // What the parts of ablate.cc share; not for callers.
 #pragma once
 
-#include "glint/lab/models/export_folder.h"
 #include "glint/lab/study/ablate.h"
+#include "glint/lab/work/result_files.h"
 
 namespace glint {
 

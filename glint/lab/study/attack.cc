@@ -5,11 +5,9 @@
 
 #include "glint/base/error.h"
 #include "glint/base/statistics.h"
-#include "glint/base/text.h"
 #include "glint/lab/models/run_checks.h"
 #include "glint/lab/read/read_forms.h"
 #include "glint/lab/read/read_request.h"
-#include "glint/lab/study/attack_report.h"
 #include "glint/lab/study/run_pairs.h"
 #include "glint/lab/work/result_files.h"
 

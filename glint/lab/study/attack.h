@@ -8,6 +8,7 @@
 
 #include "glint/io/json_fwd.h"
 #include "glint/lab/models/image_run.h"
+#include "glint/lab/work/result_files.h"
 #include "glint/spectra/attack.h"
 
 namespace glint {
@@ -74,5 +75,9 @@ struct AttackSummary {
   double success = 0, success_sd = 0, accuracy = 0, accuracy_sd = 0;
 };
 AttackSummary summary(const Attack& attack, AttackGoal goal, MaskKind kind, size_t strength);
+
+// The figures of an attack: the curves, the masks, and images before and after.
+
+std::vector<FigureFile> draw_attack(const Attack& attack, const std::string& folder);
 
 }  // namespace glint

@@ -1,4 +1,4 @@
-#include "glint/lab/study/attack_report.h"
+#include "glint/lab/study/attack.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>

@@ -124,10 +124,8 @@ Comparison compare_runs(const Engine& engine, const CompareRequest& options) {
   for (const RunPair& pair : pairs)
     for (const std::string& run : {pair.a, pair.b})
       if ((run_kind(run) == ModelKind::language) != c.language)
-        throw Error({.code = ErrorCode::usage,
-                     .what = "an image model and a language model cannot be compared",
-                     .where = pairs[0].a + " and " + run,
-                     .expected = "models of one kind"});
+        bad_argument(pairs[0].a + " and " + run, "an image model and a language model cannot be compared",
+                     "models of one kind");
   check_request(options, ModelTraits{.language = c.language}, pairs[0].a);
   const std::unique_ptr<Comparer> runs =
       c.language ? language_comparer(engine, options) : image_comparer(engine, options);
@@ -143,10 +141,8 @@ Comparison compare_runs(const Engine& engine, const CompareRequest& options) {
     for (const ComparedModel& m : *side)
       if (c.form.find(name(m.form)) == std::string::npos) c.form += (c.form.empty() ? "" : " and ") + name(m.form);
   if (options.source.refine && !runs->refined())
-    throw Error({.code = ErrorCode::usage,
-                 .what = "there is nothing to refine: no run is read through its scaled form",
-                 .where = "refine",
-                 .expected = "`form=scaled`, or `form=auto` and a run with an odd gate"});
+    bad_argument("refine", "there is nothing to refine: no run is read through its scaled form",
+                 "`form=scaled`, or `form=auto` and a run with an odd gate");
   c.units = runs->units(), c.unit_names = runs->unit_names(), c.space = runs->space_name();
   c.space_text = runs->space_text();
   for (const std::string& note : runs->notes()) c.notes.push_back(note);

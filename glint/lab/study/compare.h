@@ -1,7 +1,6 @@
 // How alike the eigenvectors of models are, beside a control; the paper's figure 2B.
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>

@@ -24,11 +24,7 @@ struct ImageEntry {
 class ImageComparer : public Comparer {
  public:
   ImageComparer(const Engine& engine, const CompareRequest& options) : engine_(engine), options_(options) {
-    if (options.space == "tokens")
-      throw Error({.code = ErrorCode::usage,
-                   .what = "image models have no tokens",
-                   .where = "space",
-                   .expected = "`space=pixels` or `input`"});
+    if (options.space == "tokens") bad_argument("space", "image models have no tokens", "`space=pixels` or `input`");
   }
 
   const ComparedModel& open(const std::string& run) override { return entry(run).model; }
@@ -124,11 +120,7 @@ class ImageComparer : public Comparer {
   void fits(const ImageEntry& entry) const {
     const ImageModel &one = first_->run->image().model(), &other = entry.run->model();
     const auto refuse = [&](const std::string& what, const std::string& expected, const std::string& hint = {}) {
-      throw Error({.code = ErrorCode::usage,
-                   .what = what,
-                   .where = first_->model.directory + " and " + entry.model.directory,
-                   .expected = expected,
-                   .hint = hint});
+      bad_argument(first_->model.directory + " and " + entry.model.directory, what, expected, hint);
     };
     const auto size = [](const ImageModel& m) {
       return m.height > 0 ? std::to_string(m.height) + " x " + std::to_string(m.width)

@@ -32,11 +32,7 @@ struct LanguageEntry {
 class LanguageComparer : public Comparer {
  public:
   LanguageComparer(const Engine& engine, const CompareRequest& options) : engine_(engine), options_(options) {
-    if (options.space == "pixels")
-      throw Error({.code = ErrorCode::usage,
-                   .what = "language models have no pixels",
-                   .where = "space",
-                   .expected = "`tokens` or `input`"});
+    if (options.space == "pixels") bad_argument("space", "language models have no pixels", "`tokens` or `input`");
   }
 
   const ComparedModel& open(const std::string& run) override { return entry(run).model; }
@@ -145,10 +141,9 @@ std::vector<TokenId> LanguageComparer::tokens_of(const LanguageEntry& e) const {
   for (const TokenId t : tokens_) {
     const auto found = e.pieces.find(first_->run->language().tokenizer().piece(t));
     if (found == e.pieces.end())
-      throw Error({.code = ErrorCode::usage,
-                   .what = "the second model has no token " + first_->run->language().piece(t),
-                   .where = first_->model.directory + " and " + e.model.directory,
-                   .expected = "tokens that both vocabularies have, in `token`"});
+      bad_argument(first_->model.directory + " and " + e.model.directory,
+                   "the second model has no token " + first_->run->language().piece(t),
+                   "tokens that both vocabularies have, in `token`");
     out.push_back(found->second);
   }
   return out;
@@ -156,12 +151,10 @@ std::vector<TokenId> LanguageComparer::tokens_of(const LanguageEntry& e) const {
 
 void LanguageComparer::check_width(const LanguageEntry& e) const {
   if (!at_input() || e.model.width == first_->model.width) return;
-  throw Error({.code = ErrorCode::usage,
-               .what = "the layers read vectors of different width, " + std::to_string(first_->model.width) + " and " +
-                       std::to_string(e.model.width),
-               .where = first_->model.directory + " and " + e.model.directory,
-               .expected = "one width for `space=input`",
-               .hint = "`space=tokens` compares models of any width"});
+  bad_argument(first_->model.directory + " and " + e.model.directory,
+               "the layers read vectors of different width, " + std::to_string(first_->model.width) + " and " +
+                   std::to_string(e.model.width),
+               "one width for `space=input`", "`space=tokens` compares models of any width");
 }
 
 const LanguageComparer::Pairs& LanguageComparer::common(const std::string& a, const std::string& b) {
@@ -171,10 +164,9 @@ const LanguageComparer::Pairs& LanguageComparer::common(const std::string& a, co
   for (const auto& [piece, token] : x.pieces)
     if (const auto found = y.pieces.find(piece); found != y.pieces.end()) it->second.emplace_back(token, found->second);
   if (it->second.size() < 2 * options_.show)
-    throw Error({.code = ErrorCode::usage,
-                 .what = "the vocabularies have only " + std::to_string(it->second.size()) + " tokens in common",
-                 .where = a + " and " + b,
-                 .expected = "at least " + std::to_string(2 * options_.show) + " pieces that are in both"});
+    bad_argument(a + " and " + b,
+                 "the vocabularies have only " + std::to_string(it->second.size()) + " tokens in common",
+                 "at least " + std::to_string(2 * options_.show) + " pieces that are in both");
   if (it->second.size() < std::max(x.pieces.size(), y.pieces.size()))
     notes_.insert("the vocabularies differ: " + std::to_string(it->second.size()) + " pieces are in both, of " +
                   std::to_string(x.pieces.size()) + " and " + std::to_string(y.pieces.size()));

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "glint/base/text.h"
 #include "glint/lab/models/language_run.h"
 #include "glint/lab/models/run.h"
 #include "glint/lab/read/fidelity_json.h"
@@ -19,9 +20,7 @@ std::string gates_of(const std::vector<ComparedModel>& side) {
   std::vector<std::string> gates;
   for (const ComparedModel& m : side)
     if (std::ranges::count(gates, m.gate) == 0) gates.push_back(m.gate);
-  std::string text;
-  for (const std::string& g : gates) text += (text.empty() ? "" : " and ") + g;
-  return text;
+  return joined(gates, " and ");
 }
 
 OrderedJson curves_json(const std::vector<PairComparison>& pairs, std::optional<size_t> unit = {}) {

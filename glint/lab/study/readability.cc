@@ -5,11 +5,9 @@
 #include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <numeric>
 
-#include "glint/base/error.h"
 #include "glint/base/statistics.h"
-#include "glint/io/json_number.h"
+#include "glint/io/json.h"
 #include "glint/lab/read/read.h"
 #include "glint/lab/read/read_directions.h"
 #include "glint/lab/read/read_forms.h"

@@ -1,6 +1,5 @@
 #include "glint/lab/study/run_pairs.h"
 
-#include <algorithm>
 #include <charconv>
 #include <filesystem>
 #include <map>
@@ -10,7 +9,7 @@
 #include "glint/base/error.h"
 #include "glint/io/json.h"
 #include "glint/lab/models/language_run.h"
-#include "glint/lab/read/unit_words.h"
+#include "glint/lab/read/direction.h"
 #include "glint/lab/work/data_words.h"
 #include "glint/train/run_file.h"
 
@@ -52,19 +51,13 @@ std::string without_slash(std::string path) {
 }
 
 [[noreturn]] void refuse_runs(const std::string& what, const std::string& hint = {}) {
-  throw Error({.code = ErrorCode::usage,
-               .what = what,
-               .where = "runs",
-               .expected = "two runs, or several pairs of runs: A B, C D, ...",
-               .hint = hint});
+  bad_argument("runs", what, "two runs, or several pairs of runs: A B, C D, ...", hint);
 }
 
 [[noreturn]] void refuse_folder(const std::string& directory) {
-  throw Error({.code = ErrorCode::bad_file,
-               .what = there(directory) ? "not a run directory" : "no such run directory",
-               .where = directory,
-               .expected = "a directory that a training made, or a folder with seed-0, seed-1, ... of them",
-               .hint = "`train(quick, out=DIR)` makes one"});
+  bad_file(directory, there(directory) ? "not a run directory" : "no such run directory",
+           "a directory that a training made, or a folder with seed-0, seed-1, ... of them",
+           "`train(quick, out=DIR)` makes one");
 }
 
 std::string seed_list(const std::vector<uint64_t>& seeds) {
@@ -115,11 +108,7 @@ std::vector<RunPair> run_pairs(const std::vector<std::string>& arguments, std::v
 }
 
 std::vector<std::string> runs_in(const std::vector<std::string>& runs_or_folders) {
-  if (runs_or_folders.empty())
-    throw Error({.code = ErrorCode::usage,
-                 .what = "no runs are given",
-                 .where = "runs",
-                 .expected = "runs, or folders with one run per seed"});
+  if (runs_or_folders.empty()) bad_argument("runs", "no runs are given", "runs, or folders with one run per seed");
   std::vector<std::string> runs;
   for (const std::string& given : runs_or_folders) {
     const std::string path = without_slash(given);
@@ -140,10 +129,8 @@ std::vector<std::string> listed_runs(const std::string& text) {
   for (std::string part; std::getline(in, part, ',');) parts.push_back(part);
   const std::vector<std::string> runs = parts.empty() ? parts : runs_in(parts);
   if (runs.size() < 2)
-    throw Error({.code = ErrorCode::usage,
-                 .what = "a control needs two runs",
-                 .where = "control",
-                 .expected = "two runs with a comma between them, or a folder with one run per seed"});
+    bad_argument("control", "a control needs two runs",
+                 "two runs with a comma between them, or a folder with one run per seed");
   return runs;
 }
 
@@ -160,10 +147,7 @@ std::vector<size_t> parse_class_list(const std::string& text, const std::vector<
   std::set<size_t> classes;
   for (const UnitWord& word : parse_units(text, class_names)) {
     if (word.minus)
-      throw Error({.code = ErrorCode::usage,
-                   .what = "a difference of classes is not possible here",
-                   .where = "unit",
-                   .expected = "classes: all, 3, 3..5, or 0,2,7..9"});
+      bad_argument("unit", "a difference of classes is not possible here", "classes: all, 3, 3..5, or 0,2,7..9");
     classes.insert(word.plus);
   }
   return {classes.begin(), classes.end()};

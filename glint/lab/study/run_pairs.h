@@ -26,7 +26,7 @@ std::vector<std::string> runs_in(const std::vector<std::string>& runs_or_folders
 // From run.json; nothing when the run does not say.
 std::optional<uint64_t> run_seed(const std::string& directory);
 
-// Words for classes (unit_words.h) without differences: classes, ascending.
+// Words for classes (direction.h) without differences: classes, ascending.
 std::vector<size_t> parse_class_list(const std::string& text, const std::vector<std::string>& class_names);
 
 }  // namespace glint

@@ -1,12 +1,10 @@
 #include "glint/lab/study/sweep.h"
 
 #include <algorithm>
-#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "glint/base/error.h"
 #include "glint/base/text.h"
-#include "glint/lab/models/run_checks.h"
 #include "glint/lab/study/sweep_parts.h"
 #include "glint/lab/work/result_files.h"
 

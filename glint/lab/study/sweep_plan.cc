@@ -9,11 +9,6 @@
 namespace glint {
 namespace {
 
-[[noreturn]] void refuse(const std::string& what, const std::string& where, const std::string& expected,
-                         const std::string& hint = {}) {
-  throw Error({.code = ErrorCode::usage, .what = what, .where = where, .expected = expected, .hint = hint});
-}
-
 std::string sweep_parameter(std::string name) {
   std::ranges::replace(name, '-', '_');
   return name;
@@ -32,7 +27,7 @@ std::vector<OptionList> checked_lists(const std::vector<OptionList>& lists) {
   for (const Field& spec : table) names.push_back(spec.name);
   for (const OptionList& list : lists)
     if (std::ranges::find(names, list.name) == names.end())
-      refuse("there is no option '" + list.name + "'", "lists", suggest(list.name, names));
+      bad_argument("lists", "there is no option '" + list.name + "'", suggest(list.name, names));
   std::vector<OptionList> out;
   for (const Field& spec : table) {
     OptionList merged{spec.name, {}};
@@ -45,10 +40,10 @@ std::vector<OptionList> checked_lists(const std::vector<OptionList>& lists) {
       }
     }
     if (merged.values.empty()) continue;
-    if (spec.name == "seed") refuse("the seeds of a sweep are one list for all settings", "seed", "`seeds=0..2`");
+    if (spec.name == "seed") bad_argument("seed", "the seeds of a sweep are one list for all settings", "`seeds=0..2`");
     if ((spec.name == "data" || spec.name == "precision") && merged.values.size() > 1)
-      refuse("a sweep has one value of `" + spec.name + "`", spec.name, "one value",
-             "one sweep for each, in folders of their own");
+      bad_argument(spec.name, "a sweep has one value of `" + spec.name + "`", "one value",
+                   "one sweep for each, in folders of their own");
     out.push_back(std::move(merged));
   }
   return out;
@@ -80,12 +75,12 @@ class Planner {
   }
 
   SweepPlan make() {
-    if (q_.seeds.empty()) refuse("no seeds are given", "seeds", "`seeds=0..2`");
+    if (q_.seeds.empty()) bad_argument("seeds", "no seeds are given", "`seeds=0..2`");
     q_.one_at_a_time ? one_at_a_time() : grid();
     for (const OptionList& o : plan_.options)
       if (std::ranges::none_of(plan_.settings, [&](const SweepSetting& s) { return s.value(o.name); }))
-        refuse("`" + sweep_parameter(o.name) + "` means nothing for these gates", sweep_parameter(o.name),
-               "a gate that has it, such as sqs");
+        bad_argument(sweep_parameter(o.name), "`" + sweep_parameter(o.name) + "` means nothing for these gates",
+                     "a gate that has it, such as sqs");
     plan_.text = plan_.settings.front().options.text;
     return std::move(plan_);
   }
@@ -117,8 +112,10 @@ class Planner {
     const TrainOptions start = plan_.settings.front().options;
     for (const OptionList& o : plan_.options) {
       if (!means_something(o.name, start))
-        refuse("`" + sweep_parameter(o.name) + "` means nothing for the recipe that is changed one option at a time",
-               sweep_parameter(o.name), "a recipe whose gate has it", "`gate=sqs`, or every combination");
+        bad_argument(
+            sweep_parameter(o.name),
+            "`" + sweep_parameter(o.name) + "` means nothing for the recipe that is changed one option at a time",
+            "a recipe whose gate has it", "`gate=sqs`, or every combination");
       for (const std::string& value : o.values) {
         OptionChanges changes = fixed;
         changes.emplace_back(o.name, value);
@@ -146,8 +143,8 @@ class Planner {
 
   void check_count(size_t settings) const {
     if (settings > kMostSweepRuns / std::max<size_t>(1, q_.seeds.size()))
-      refuse("the sweep has more than " + std::to_string(kMostSweepRuns) + " runs", "lists",
-             "shorter lists or fewer seeds", "`one_at_a_time=true`");
+      bad_argument("lists", "the sweep has more than " + std::to_string(kMostSweepRuns) + " runs",
+                   "shorter lists or fewer seeds", "`one_at_a_time=true`");
   }
 
   const SweepPlanRequest& q_;
@@ -160,15 +157,10 @@ class Planner {
 
 OptionList parse_option_list(const std::string& name, const std::string& text) {
   OptionList list{name, {}};
-  for (size_t at = 0; at <= text.size();) {
-    const size_t comma = std::min(text.find(',', at), text.size());
-    std::string value = text.substr(at, comma - at);
-    while (value.starts_with(' ')) value.erase(0, 1);
-    while (value.ends_with(' ')) value.pop_back();
-    if (value.empty())
-      refuse("a value is empty in '" + text + "'", sweep_parameter(name), "values with commas between");
-    list.values.push_back(std::move(value));
-    at = comma + 1;
+  for (const std::string& part : split(text, ',')) {
+    list.values.push_back(trimmed(part));
+    if (list.values.back().empty())
+      bad_argument(sweep_parameter(name), "a value is empty in '" + text + "'", "values with commas between");
   }
   return list;
 }

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "glint/lab/work/planned_job.h"
+#include "glint/lab/work/train.h"
 
 namespace glint {
 

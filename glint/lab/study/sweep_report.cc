@@ -7,7 +7,7 @@
 
 #include "glint/base/text.h"
 #include "glint/base/version.h"
-#include "glint/io/json_number.h"
+#include "glint/io/json.h"
 #include "glint/io/seal.h"
 #include "glint/lab/study/sweep_parts.h"
 #include "glint/lab/work/result_files.h"

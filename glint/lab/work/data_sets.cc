@@ -24,11 +24,8 @@ std::string corpus_state(const TextData& data) {
   const Json json = parse_json(text, path);
   const JsonFields info(json, path);
   if (!is_sealed(text, json))
-    throw Error({.code = ErrorCode::bad_file,
-                 .what = "the file is damaged: it is not what its checksum says",
-                 .where = path,
-                 .expected = "corpus.json as `tokenize()` wrote it",
-                 .hint = "`tokenize(TEXT, out=" + data.origin + ", force=true)`"});
+    bad_file(path, "the file is damaged: it is not what its checksum says", "corpus.json as `tokenize()` wrote it",
+             "`tokenize(TEXT, out=" + data.origin + ", force=true)`");
   for (const auto& [part, corpus] : {std::pair("train", &data.train), std::pair("valid", &data.valid)})
     if (info.object(part).required<std::string>("checksum") != corpus->checksum())
       return "the checksums are right, but corpus.json is that of another corpus";
@@ -46,11 +43,8 @@ StoryFiles stories_or_error(const DataPaths& paths) {
   if (!stories.origin.empty()) return stories;
   std::string looked;
   for (const std::string& l : stories.looked) looked += (looked.empty() ? "looked in " : "; ") + l;
-  throw Error({.code = ErrorCode::bad_file,
-               .what = std::string("data set ") + kStories + " is not on this machine",
-               .where = looked,
-               .expected = std::string(kStoryFiles[0]) + " and " + kStoryFiles[1],
-               .hint = kStoriesCommand});
+  bad_file(looked, std::string("data set ") + kStories + " is not on this machine",
+           std::string(kStoryFiles[0]) + " and " + kStoryFiles[1], kStoriesCommand);
 }
 
 ImageData describe_images(const std::string& name_or_dir, const DataOptions& options) {
@@ -148,10 +142,7 @@ std::vector<std::vector<size_t>> first_of_classes(const ImageSet& set, size_t mo
 
 DataResult describe_data(const Engine& engine, const DataRequest& q) {
   if (q.name.empty() && !q.sheet.empty())
-    throw Error({.code = ErrorCode::usage,
-                 .what = "`sheet` needs a data set",
-                 .where = "sheet",
-                 .expected = "`data(NAME, sheet=" + q.sheet + ")`"});
+    bad_argument("sheet", "`sheet` needs a data set", "`data(NAME, sheet=" + q.sheet + ")`");
   DataOptions options;
   options.paths = data_paths_from_environment(q.data_dir);
   options.pool = &engine.pool();

@@ -1,6 +1,5 @@
 #include "glint/lab/work/data_words.h"
 
-#include <algorithm>
 #include <filesystem>
 
 #include "glint/data/text_data.h"
@@ -33,12 +32,10 @@ void check_data_word(const std::string& name_or_path, const std::string& where) 
   if (data_kind(name_or_path) != DataKind::unknown || name_or_path.find('/') != std::string::npos ||
       fs::is_directory(name_or_path, ignored))
     return;
-  throw Error({.code = ErrorCode::usage,
-               .what = "no data set is called " + name_or_path,
-               .where = where,
-               .expected = "mnist, fashion-mnist, glyphs or a folder with IDX files; for stories tales or a "
-                           "folder that `tokenize()` made",
-               .hint = suggest(name_or_path, data_words())});
+  bad_argument(
+      where, "no data set is called " + name_or_path,
+      "mnist, fashion-mnist, glyphs or a folder with IDX files; for stories tales or a folder that `tokenize()` made",
+      suggest(name_or_path, data_words()));
 }
 
 StoryFiles find_stories(const DataPaths& paths) {

@@ -1,5 +1,8 @@
 #include "glint/lab/work/jobs.h"
 
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -8,8 +11,8 @@
 #include <thread>
 
 #include "glint/base/error.h"
+#include "glint/base/text.h"
 #include "glint/base/threads.h"
-#include "glint/lab/work/memory_need.h"
 #include "glint/train/image_task.h"
 #include "glint/train/text_task.h"
 
@@ -30,8 +33,7 @@ class OwningTask : public T {
 };
 
 // The data called `name`, loaded by the first caller.
-template <class List, class Load>
-auto once(List& list, std::mutex& mutex, const std::string& name, const Load& load) {
+auto once(auto& list, std::mutex& mutex, const std::string& name, const auto& load) {
   const std::lock_guard lock(mutex);
   for (const auto& [known, data] : list)
     if (known == name) return data;
@@ -116,6 +118,10 @@ class JobClaims {
 };
 
 constexpr auto kLookAgain = std::chrono::milliseconds(200);
+
+constexpr uint64_t kOfOne = 4;  // weights, gradients, two moments
+
+std::string gigabytes(uint64_t bytes) { return fixed_text(static_cast<double>(bytes) / 1e9, 1) + " GB"; }
 
 }  // namespace
 
@@ -221,11 +227,8 @@ void run_jobs(const Engine& engine, TrainingData& data, const JobSetup& setup, s
 std::vector<uint64_t> parse_seeds(const std::string& text) {
   std::vector<uint64_t> seeds;
   const auto refuse = [&]() {
-    throw Error({.code = ErrorCode::usage,
-                 .what = "cannot read the seeds '" + text + "'",
-                 .where = "seeds",
-                 .expected = "numbers and ranges with commas between, at most 1000",
-                 .hint = "`seeds=0..4`"});
+    bad_argument("seeds", "cannot read the seeds '" + text + "'",
+                 "numbers and ranges with commas between, at most 1000", "`seeds=0..4`");
   };
   const auto number = [&](const std::string& word) -> uint64_t {
     if (word.empty() || word.size() > 18 || word.find_first_not_of("0123456789") != word.npos) refuse();
@@ -248,6 +251,35 @@ std::vector<std::string> recipe_folders() {
   std::vector<std::string> folders = {"recipes"};
   if (const char* home = std::getenv("GLINT_RECIPES")) folders.insert(folders.begin(), home);
   return folders;
+}
+
+uint64_t training_bytes(const TrainOptions& options, size_t inputs, size_t classes) {
+  return kOfOne * sizeof(float) * classifier_params(classifier_config(options, inputs, classes)).table.floats();
+}
+
+uint64_t training_bytes(const TrainOptions& options, size_t vocab) {
+  return (kOfOne + options.micro_batch) * sizeof(float) *
+         transformer_params(transformer_config(options, vocab)).table.floats();
+}
+
+uint64_t memory_of_process() {
+  const long pages = ::sysconf(_SC_PHYS_PAGES), size = ::sysconf(_SC_PAGESIZE);
+  uint64_t there = pages > 0 && size > 0 ? static_cast<uint64_t>(pages) * static_cast<uint64_t>(size) : UINT64_MAX;
+  for (const auto kind : {RLIMIT_AS, RLIMIT_DATA}) {
+    rlimit limit{};
+    if (::getrlimit(kind, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+      there = std::min<uint64_t>(there, limit.rlim_cur);
+  }
+  return there;
+}
+
+void check_memory(uint64_t needed, uint64_t there) {
+  if (needed <= there) return;
+  throw Error({.what = "a model of this size needs at least " + gigabytes(needed) +
+                       " for its training, and there are " + gigabytes(there),
+               .where = "`d_model`, `d_hidden`, `layers`",
+               .expected = "a model that fits into memory",
+               .hint = "smaller numbers in the recipe, or options that override it"});
 }
 
 }  // namespace glint

@@ -2,6 +2,7 @@
 // of.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -14,6 +15,7 @@
 #include "glint/lab/work/engine.h"
 #include "glint/lab/work/leases.h"
 #include "glint/train/start.h"
+#include "glint/train/options.h"
 #include "glint/train/trainer.h"
 
 namespace glint {
@@ -98,5 +100,18 @@ std::vector<uint64_t> parse_seeds(const std::string& text);
 
 // Where recipes are looked for before the built-in ones.
 std::vector<std::string> recipe_folders();
+
+// What a training must hold at least, told before anything is asked for: a recipe of two lines can describe a
+// model that no machine holds.
+
+// Bytes of the weights, their gradients (with stories one more of each lane) and the two moments.
+uint64_t training_bytes(const TrainOptions& options, size_t inputs, size_t classes);
+uint64_t training_bytes(const TrainOptions& options, size_t vocab);
+
+// The memory of the machine, or what the limits of this process leave of it.
+uint64_t memory_of_process();
+
+// Error (failure) when the training needs more than there is.
+void check_memory(uint64_t needed, uint64_t there);
 
 }  // namespace glint

@@ -7,12 +7,9 @@
 
 #include <chrono>
 #include <map>
-#include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
-
-#include "glint/io/json_fwd.h"
 
 namespace glint {
 

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "glint/base/file.h"
 #include "glint/lab/work/engine.h"
 #include "glint/report/figure.h"
 
@@ -30,5 +31,24 @@ void write_figures(const Engine& engine, const std::vector<FigureFile>& figures)
 
 // DIR/figures, made when it is not there.
 std::string figures_directory(const std::string& directory);
+
+// A folder that appears whole or not at all: files go into a temporary one beside it, which is renamed.
+class ExportFolder {
+ public:
+  // Error (usage) when `path` holds anything, but with `force` an earlier export, known by the file `marker`,
+  // is replaced.
+  ExportFolder(FileSystem& files, std::string path, std::string marker, bool force);
+  ~ExportFolder();  // removes what was not committed
+  ExportFolder(const ExportFolder&) = delete;
+  ExportFolder& operator=(const ExportFolder&) = delete;
+
+  std::string file(const std::string& name) const { return temporary_ + "/" + name; }
+  void commit();
+
+ private:
+  FileSystem& files_;
+  std::string path_, temporary_;
+  bool replaces_ = false;
+};
 
 }  // namespace glint

@@ -8,14 +8,14 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "glint/base/duration.h"
 #include "glint/base/error.h"
 #include "glint/base/statistics.h"
 #include "glint/base/text.h"
 #include "glint/base/utf8.h"
-#include "glint/io/json_number.h"
+#include "glint/io/json.h"
 #include "glint/lab/work/result_files.h"
 #include "glint/train/checkpoint.h"
+#include "glint/train/options.h"
 #include "glint/train/run_dir.h"
 #include "glint/train/run_file.h"
 
@@ -48,7 +48,6 @@ void set_options(RunSummary& run, const Json& json) {
 }
 
 void set_result(RunSummary& run, const Json& line) {
-  run.has_result = true;
   run.test_loss = line.value("test_loss", kUnknown);
   run.test_accuracy = line.value("test_accuracy", kUnknown);
   run.train_loss = line.value("train_loss", kUnknown);
@@ -139,27 +138,18 @@ void check_key(const std::string& key, const std::string& where) {
   std::vector<std::string> names = result_keys();
   for (const Field& spec : fields_of(scratch)) names.push_back(spec.name);
   if (std::ranges::find(names, key) == names.end())
-    throw Error({.code = ErrorCode::usage,
-                 .what = "runs have nothing that is called '" + key + "'",
-                 .where = where,
-                 .expected = suggest(key, names)});
+    bad_argument(where, "runs have nothing that is called '" + key + "'", suggest(key, names));
 }
 
 Filter parse_filter(const std::string& text) {
   const size_t at = text.find_first_of("=!<>");
   if (at == text.npos || at == 0)
-    throw Error({.code = ErrorCode::usage,
-                 .what = "cannot read the filter '" + text + "'",
-                 .where = "where",
-                 .expected = "NAME=VALUE, with = != < <= > or >=",
-                 .hint = "`where=gate=sqs`"});
+    bad_argument("where", "cannot read the filter '" + text + "'",
+                 "NAME=VALUE, with = != < <= > or >=", "`where=gate=sqs`");
   const size_t length = text.substr(at, 2) == "!=" || text.substr(at, 2) == "<=" || text.substr(at, 2) == ">=" ? 2 : 1;
   Filter f{text.substr(0, at), text.substr(at, length), text.substr(at + length)};
   if (f.sign == "!" || f.value.empty())
-    throw Error({.code = ErrorCode::usage,
-                 .what = "cannot read the filter '" + text + "'",
-                 .where = "where",
-                 .expected = "NAME=VALUE, with = != < <= > or >="});
+    bad_argument("where", "cannot read the filter '" + text + "'", "NAME=VALUE, with = != < <= > or >=");
   check_key(f.key, "where");
   if (f.key == "gate") f.value = gate_info(parse_gate(f.value)).text.name;
   return f;
@@ -223,21 +213,8 @@ std::string curve_name(const RunSummary& run, const std::vector<std::string>& di
 }  // namespace
 
 std::string_view name(RunState state) {
-  switch (state) {
-    case RunState::finished:
-      return "finished";
-    case RunState::running:
-      return "running";
-    case RunState::stopped:
-      return "stopped";
-    case RunState::diverged:
-      return "diverged";
-    case RunState::imported:
-      return "imported";
-    case RunState::damaged:
-      break;
-  }
-  return "damaged";
+  static constexpr std::string_view kNames[] = {"finished", "running", "stopped", "diverged", "imported", "damaged"};
+  return kNames[static_cast<size_t>(state)];
 }
 
 const std::string* RunSummary::option(std::string_view name) const {
@@ -312,10 +289,9 @@ RunsResult list_runs(const Engine& engine, const RunsRequest& request) {
     const size_t before = directories.size();
     if (fs::is_directory(folder, ignored)) add_runs(folder, kDeepest, directories);
     if (directories.size() == before)
-      throw Error({.code = ErrorCode::bad_file,
-                   .what = fs::exists(folder, ignored) ? "there is no run in this folder" : "there is no such folder",
-                   .where = printable(folder),
-                   .expected = "a run directory, or a folder with runs in it"});
+      bad_file(printable(folder),
+               fs::exists(folder, ignored) ? "there is no run in this folder" : "there is no such folder",
+               "a run directory, or a folder with runs in it");
   }
   RunsResult result;
   for (const std::string& directory : directories) {
@@ -395,12 +371,11 @@ Chart runs_chart(const RunsResult& result, std::vector<std::string>& notes) {
         curve->losses[line["step"].get<uint64_t>()].push_back(line["test_loss"].get<double>());
   }
   if (curves.empty() || curves.size() > kMostCurves)
-    throw Error({.code = ErrorCode::usage,
-                 .what = curves.empty() ? "none of the runs has an evaluation, so there is no curve to draw"
-                                        : std::to_string(curves.size()) + " curves are too many for one figure",
-                 .where = "figure",
-                 .expected = "1 to " + std::to_string(kMostCurves) + " settings",
-                 .hint = curves.empty() ? "" : "choose with `where=gate=sqs`"});
+    bad_argument("figure",
+                 curves.empty() ? "none of the runs has an evaluation, so there is no curve to draw"
+                                : std::to_string(curves.size()) + " curves are too many for one figure",
+                 "1 to " + std::to_string(kMostCurves) + " settings",
+                 curves.empty() ? "" : "choose with `where=gate=sqs`");
   Chart chart;
   bool bands = false;
   constexpr Stroke kStrokes[] = {Stroke::solid, Stroke::dashed, Stroke::dotted};

@@ -28,7 +28,6 @@ struct RunSummary {
   bool text = false;             // a language model: its test set are validation stories
   uint64_t step = 0, steps = 0;  // done, and of how many; stopped: where it would go on
   double test_loss = 0, test_accuracy = 0, train_loss = 0, seconds = 0;  // NaN where not known
-  bool has_result = false;                                               // at least one evaluation is known
 
   const std::string* option(std::string_view name) const;
   // "finished", "stopped at step 30 of 120", "damaged: run.json ..."

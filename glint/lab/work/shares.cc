@@ -114,11 +114,7 @@ PiecesResult over_ranks(const Engine& engine, const Pieces& p) {
 
 PiecesResult compute_pieces(const Engine& engine, const Pieces& pieces, const PieceSharing& sharing) {
   if (engine.group().alone()) return with_files(engine, pieces, sharing);
-  if (sharing.join)
-    throw Error({.code = ErrorCode::usage,
-                 .what = "ranks share their work already",
-                 .where = "join",
-                 .expected = "several ranks, or workers that join"});
+  if (sharing.join) bad_argument("join", "ranks share their work already", "several ranks, or workers that join");
   return over_ranks(engine, pieces);
 }
 

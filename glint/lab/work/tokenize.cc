@@ -54,14 +54,9 @@ double TokenizeResult::bytes_per_second() const {
 
 TokenizeResult tokenize(const Engine& engine, const CorpusBuild& request) {
   if (request.texts.empty() == (request.tales == 0))
-    throw Error({.code = ErrorCode::usage,
-                 .what = request.tales ? "both text files and `tales` are given" : "there is no text",
-                 .where = "texts",
-                 .expected = "text files, - for stdin, or `tales=N`",
-                 .hint = "`tokenize(stories.txt, out=DIR)`"});
-  if (request.out.empty())
-    throw Error(
-        {.code = ErrorCode::usage, .what = "`out` is missing", .where = "out", .expected = "a folder for the corpus"});
+    bad_argument("texts", request.tales ? "both text files and `tales` are given" : "there is no text",
+                 "text files, - for stdin, or `tales=N`", "`tokenize(stories.txt, out=DIR)`");
+  if (request.out.empty()) bad_argument("out", "`out` is missing", "a folder for the corpus");
   CorpusBuild build = request;
   bool training = false;
   build.report = [&](const BuildProgress& p) {

@@ -5,11 +5,13 @@
 #include <nlohmann/json.hpp>
 
 #include "glint/base/error.h"
+#include "glint/base/file.h"
 #include "glint/base/utf8.h"
 #include "glint/data/arrays.h"
-#include "glint/io/json_number.h"
+#include "glint/io/json.h"
 #include "glint/lab/work/data_words.h"
-#include "glint/lab/work/planned_job.h"
+#include "glint/lab/work/file_words.h"
+#include "glint/lab/work/runs.h"
 
 namespace glint {
 namespace {
@@ -39,10 +41,7 @@ void apply_changes(TrainOptions& options, const OptionChanges& changes) {
   for (const auto& [name, text] : changes) {
     const auto spec = std::ranges::find(table, name, &Field::name);
     if (spec == table.end())
-      throw Error({.code = ErrorCode::usage,
-                   .what = "there is no option '" + printable(name) + "'",
-                   .where = "changes",
-                   .expected = suggest(name, names)});
+      bad_argument("changes", "there is no option '" + printable(name) + "'", suggest(name, names));
     set_option(*spec, text, parameter(name));
   }
 }
@@ -70,24 +69,22 @@ void choose_kind(TrainOptions& options, const std::string& recipe, const OptionC
   for (const Field& spec : table) {
     if (applies(spec, options)) continue;
     if (is_given(changes, spec.name))
-      throw Error({.code = ErrorCode::usage,
-                   .what = "`" + parameter(spec.name) + "` is for " + is_for + ", but " + options.data +
-                           (options.text ? " holds stories" : " holds images"),
-                   .where = parameter(spec.name),
-                   .expected = options.text ? "options of a language model" : "options of an image model"});
+      bad_argument(parameter(spec.name),
+                   "`" + parameter(spec.name) + "` is for " + is_for + ", but " + options.data +
+                       (options.text ? " holds stories" : " holds images"),
+                   options.text ? "options of a language model" : "options of an image model");
     const RecipeKey* key = find_key(keys, spec.name);
     if (!key) continue;
     if (count++ == 0) where = key->where;
     wrong += (count > 1 ? ", " : "") + spec.name;
   }
   if (count > 0)
-    throw Error({.code = ErrorCode::usage,
-                 .what = wrong + (count > 1 ? " are" : " is") + " for " + is_for + ", but " + options.data +
-                         (options.text ? " holds stories" : " holds images"),
-                 .where = where,
-                 .expected = options.text ? "a recipe for stories, or images as `data`"
-                                          : "a recipe for images, or a corpus as `data`",
-                 .hint = "the recipe " + std::string(options.text ? kSmallStories : kSmallImages)});
+    bad_argument(
+        where,
+        wrong + (count > 1 ? " are" : " is") + " for " + is_for + ", but " + options.data +
+            (options.text ? " holds stories" : " holds images"),
+        options.text ? "a recipe for stories, or images as `data`" : "a recipe for images, or a corpus as `data`",
+        "the recipe " + std::string(options.text ? kSmallStories : kSmallImages));
 }
 
 std::vector<TrainJob> make_jobs(const TrainingOptions& resolved, const TrainRequest& request) {
@@ -118,11 +115,8 @@ void refuse_model(const std::string& path) {
   std::error_code ignored;  // what cannot be looked at is no model
   const bool run = std::filesystem::is_directory(path, ignored) && exists(path + "/" + kRunFile);
   if (!run && !is_foreign(path)) return;
-  throw Error({.code = ErrorCode::usage,
-               .what = "this is a model, not a recipe",
-               .where = path,
-               .expected = "a recipe: one of its names, or a file of options",
-               .hint = "`model(" + path + ")` tells what can be done with it"});
+  bad_argument(path, "this is a model, not a recipe", "a recipe: one of its names, or a file of options",
+               "`model(" + path + ")` tells what can be done with it");
 }
 
 }  // namespace
@@ -177,11 +171,10 @@ TrainingResult train(const Engine& engine, const TrainRequest& request, const Jo
   if (request.images) check(*request.images);
   TrainingOptions resolved = training_options(request.recipe, request.changes, request.data_dir, request.images.get());
   if (parse_precision(resolved.options.precision) != engine.asked_precision())
-    throw Error({.code = ErrorCode::usage,
-                 .what = "the options ask for " + resolved.options.precision + ", the engine was made for " +
-                         std::string(name(engine.asked_precision())),
-                 .where = "precision",
-                 .expected = "an engine of the precision of the options: EngineOptions.precision"});
+    bad_argument("precision",
+                 "the options ask for " + resolved.options.precision + ", the engine was made for " +
+                     std::string(name(engine.asked_precision())),
+                 "an engine of the precision of the options: EngineOptions.precision");
   // What the run is called is what it computes: f32 where bf16 was asked for and cannot be had.
   resolved.options.precision = name(engine.precision());
   std::vector<TrainJob> jobs = make_jobs(resolved, request);
@@ -232,6 +225,39 @@ OrderedJson to_json(const TrainingResult& result) {
                  {"test_accuracy", result.test_accuracy.mean},
                  {"test_accuracy_sd", result.test_accuracy.sd}};
   return j;
+}
+
+PlannedJob planned_job(TrainRequest train, std::string setting, uint64_t seed) {
+  const bool there = exists(train.out + "/run.json");
+  const bool finished = there && summarize_run(train.out, true).state == RunState::finished;
+  return {.train = std::move(train), .setting = std::move(setting), .seed = seed, .finished = finished};
+}
+
+std::string train_command(const TrainRequest& train) {
+  std::string text = "glint train" + (train.recipe.empty() ? "" : " " + shell_word(train.recipe));
+  for (const auto& [name, value] : train.changes) {
+    const bool is_switch = value == "true" || value == "false";
+    text += is_switch ? (value == "true" ? " --" : " --no-") + name : " --" + name + " " + shell_word(value);
+  }
+  if (!train.data_dir.empty()) text += " --data-dir " + shell_word(train.data_dir);
+  return text + " --out " + shell_word(train.out);
+}
+
+OrderedJson to_json(const std::vector<PlannedJob>& jobs) {
+  OrderedJson runs = OrderedJson::array();
+  for (const PlannedJob& job : jobs) {
+    OrderedJson options = OrderedJson::object();
+    for (const auto& [name, value] : job.train.changes) options[name] = value;
+    runs.push_back({{"setting", job.setting},
+                    {"seed", job.seed},
+                    {"run", job.train.out},
+                    {"finished", job.finished},
+                    {"recipe", job.train.recipe},
+                    {"options", std::move(options)},
+                    {"data_dir", job.train.data_dir},
+                    {"command", train_command(job.train)}});
+  }
+  return {{"schema", "glint-plan/1"}, {"runs", std::move(runs)}};
 }
 
 }  // namespace glint

@@ -4,7 +4,6 @@
 //   const glint::TrainingResult r = glint::train(engine, {.recipe = "quick", .out = "runs/first"});
 #pragma once
 
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -66,5 +65,22 @@ struct TrainingResult {
 TrainingResult train(const Engine& engine, const TrainRequest& request, const JobHooks& hooks = {});
 
 OrderedJson to_json(const TrainingResult& result);  // "glint-train/1"
+
+// One run of a plan as anybody can train it alone: another process, another machine, a job of a queue.
+struct PlannedJob {
+  TrainRequest train;   // one seed, among the changes; `out` is the run's own directory
+  std::string setting;  // what it is called among the others: "sqs, lambda 0.1"
+  uint64_t seed = 0;
+  bool finished = false;  // the directory has it already
+};
+
+PlannedJob planned_job(TrainRequest train, std::string setting, uint64_t seed);
+// The jobs of a training with several seeds: train.h.
+std::vector<PlannedJob> planned_jobs(const TrainRequest& request);
+
+// "glint train quick --gate relu --seed 0 --out runs/a"
+std::string train_command(const TrainRequest& train);
+
+OrderedJson to_json(const std::vector<PlannedJob>& jobs);  // "glint-plan/1"
 
 }  // namespace glint

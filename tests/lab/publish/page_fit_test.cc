@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "glint/lab/publish/page_fit.h"
+#include "glint/lab/publish/page_run.h"
 
 namespace glint {
 namespace {

@@ -1,4 +1,4 @@
-#include "glint/lab/read/unit_words.h"
+#include "glint/lab/read/direction.h"
 
 #include <gtest/gtest.h>
 

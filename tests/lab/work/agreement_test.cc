@@ -1,6 +1,6 @@
 // What ranks tell each other at the start: differences are errors or notes that name the rank and the value.
 // Ranks are threads here; another version is what a rank of another version would send.
-#include "glint/lab/work/agreement.h"
+#include "glint/lab/work/engine.h"
 
 #include <gtest/gtest.h>
 
