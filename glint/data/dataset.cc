@@ -348,7 +348,8 @@ Dataset load_dataset(const std::string& name_or_dir, const DataOptions& options)
   if (!files)
     bad_file(
         report, "the folder is not a data set",
-        "train-images-idx3-ubyte, train-labels-idx1-ubyte, t10k-images-idx3-ubyte and t10k-labels-idx1-ubyte, plain or .gz");
+        "train-images-idx3-ubyte, train-labels-idx1-ubyte, t10k-images-idx3-ubyte and t10k-labels-idx1-ubyte, "
+        "plain or .gz");
   return read_folder(name_or_dir, *files, nullptr, options.pool);
 }
 

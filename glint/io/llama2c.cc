@@ -16,6 +16,7 @@
 #include <cstring>
 
 #include "glint/base/error.h"
+#include "glint/base/tokens.h"
 #include "glint/io/weight_contents.h"
 
 namespace glint {
