@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "glint/lab/read/read_result.h"
 #include "glint/lab/models/run.h"
 #include "glint/report/table.h"
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "glint/cli/display.h"
+#include "glint/cli/engine_of.h"
 #include "glint/lab/work/jobs.h"
 #include "glint/report/table.h"
 

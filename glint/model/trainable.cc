@@ -2,7 +2,6 @@
 
 #include <cmath>
 
-#include "glint/base/argument.h"
 #include "glint/base/error.h"
 #include "glint/io/weight_contents.h"
 
