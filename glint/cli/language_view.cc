@@ -9,6 +9,7 @@
 #include "glint/cli/output.h"
 #include "glint/cli/spectrum_view.h"
 #include "glint/cli/terminal.h"
+#include "glint/lab/read/read_result.h"
 #include "glint/report/table.h"
 
 namespace glint::cli {

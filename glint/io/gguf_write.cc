@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "glint/base/argument.h"
+#include "glint/base/error.h"
 #include "glint/io/tensor.h"
 
 namespace glint {

@@ -146,7 +146,7 @@ Fidelity LanguageReading::layer_fidelity(size_t i, const GateTerms& line, ConstM
 namespace {
 
 // In lanes, which the compiler computes side by side: one sum would wait for each of its products.
-double dot(std::span<const double> a, std::span<const double> b) {
+double row_product(std::span<const double> a, std::span<const double> b) {
   constexpr size_t kLanes = 8;
   double lanes[kLanes] = {}, sum = 0;
   size_t j = 0;
@@ -181,8 +181,8 @@ Matrix<double> LanguageReading::products(ConstMatrixView<double> vectors, std::v
     std::vector<double> row(d);
     for (size_t t = 0; t < rows.rows(); t++) {
       std::ranges::copy(rows.view().row(t), row.begin());
-      squares[first + t] = dot(row, row);
-      for (size_t k = 0; k < vectors.rows(); k++) out(k, first + t) = dot(row, vectors.row(k).first(d));
+      squares[first + t] = row_product(row, row);
+      for (size_t k = 0; k < vectors.rows(); k++) out(k, first + t) = row_product(row, vectors.row(k).first(d));
     }
   });
   return out;
@@ -198,7 +198,7 @@ std::vector<LanguageReading::NearTokens> LanguageReading::near(ConstMatrixView<d
   std::vector<NearTokens> out(vectors.rows());
   pool().for_tiles(vectors.rows(), [&](size_t k, size_t) {
     const std::span<const double> vector = vectors.row(k).first(width());
-    const double square = dot(vector, vector);
+    const double square = row_product(vector, vector);
     for (size_t t = 0; t < vocab(); t++) {
       const double length = std::sqrt(square) * std::sqrt(squares[t]);
       cosine(k, t) = length > 0 ? cosine(k, t) / length : 0;
