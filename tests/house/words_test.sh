@@ -5,11 +5,11 @@ source_dir=$2
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# Strings of the library that name a --flag. Style sheets have names of that form too, and lab/work/planned_job makes the
+# Strings of the library that name a --flag. Style sheets have names of that form too, and lab/work/train makes the
 # commands of a plan for other machines.
 flags() {
   (cd "$1" && grep -rnE '"[^"]*--[a-z]' glint/{base,kernels,nn,io,model,data,train,spectra,report,lab} --include='*.cc' --include='*.h' |
-    grep -v -e 'var(--' -e '^glint/lab/work/planned_job\.' || true)
+    grep -v -e 'var(--' -e '^glint/lab/work/train\.' || true)
 }
 mkdir -p "$work"/glint/{base,kernels,nn,io,model,data,train,spectra,report,lab}
 echo 'throw Error({.where = "--d-model"});' >"$work/glint/model/a.cc"

@@ -95,13 +95,17 @@ struct PageReading {
   PageRunResult result;
 };
 
+// Shorter ones, "·the" and ".", are near to much and tell nothing.
+constexpr size_t kTellingBytes = std::string_view("·four").size();
+
 // How much an eigenvector tells: how near its words are to it, the better side, and how much more of the layer the
 // eigenvectors explain than a linear map does. The page opens on the one that tells most.
 double telling(const ReadDirection& d, const ShownVector& v, double linear) {
   double best = 0;
   for (const auto* side : {&v.near.along, &v.near.against}) {
     double sum = 0;
-    for (const NearToken& t : *side) sum += t.cosine;
+    for (const NearToken& t : *side)
+      if (t.text.size() >= kTellingBytes) sum += t.cosine;
     best = std::max(best, side->empty() ? 0 : sum / static_cast<double>(side->size()));
   }
   return best * std::max(0.0, d.trust->eigenvectors_r2 - std::max(0.0, linear));

@@ -1,6 +1,6 @@
 // Reading a language model: the GLU of one layer along tokens.
-#include <cmath>
 #include <algorithm>
+#include <cmath>
 
 #include "glint/base/error.h"
 #include "glint/base/text.h"
@@ -132,11 +132,11 @@ std::string trust_sentence(const ReadResult& r) {
   const std::string layer = "layer " + std::to_string(r.layer + 1), form = "the " + name(r.form) + " form";
   const std::string map = "a linear map of the layer's input " + two_decimals(linear);
   if (f.r2 < kReadableR2)
-    return "Do not trust these eigenvectors: " + form + " follows less than half of what " + layer +
-           " does here (R2 " + two_decimals(f.r2) + ", " + map + ").";
+    return "Do not trust these eigenvectors: " + form + " follows less than half of what " + layer + " does here (R2 " +
+           two_decimals(f.r2) + ", " + map + ").";
   if (own < kReadableR2)
-    return "Do not trust these eigenvectors by themselves: " + form + " of " + layer + " has R2 " +
-           two_decimals(f.r2) + ", but " + two_decimals(own) + " without its linear part.";
+    return "Do not trust these eigenvectors by themselves: " + form + " of " + layer + " has R2 " + two_decimals(f.r2) +
+           ", but " + two_decimals(own) + " without its linear part.";
   const std::string parts = std::fabs(own - f.r2) < 0.005 ? "" : ", its eigenvectors alone " + two_decimals(own);
   if (linear > own - kClose)
     return "Trust these eigenvectors with care: " + form + " of " + layer + " has R2 " + two_decimals(f.r2) + parts +

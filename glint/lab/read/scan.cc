@@ -196,8 +196,7 @@ ScanResult scan(const Engine& engine, LanguageRun& run, const ScanRequest& q) {
   r.fidelity = reading.layer_fidelity(r.layer, line, a.inputs, a.blocks, &plan);
   const std::vector<Trust> each = std::move(r.fidelity.units);
   r.controls = layer_controls(run, r.layer, {r.form});
-  r.warnings =
-      trust_sentences({{.form = r.form, .fidelity = r.fidelity}}, r.form, r.controls, r.layer, r.untrained);
+  r.warnings = trust_sentences({{.form = r.form, .fidelity = r.fidelity}}, r.form, r.controls, r.layer, r.untrained);
   add_missing_control(run, r.warnings);
   for (const ScannedDirection& s : all) {
     if (latents && s.rank.participation == 0) continue;  // it points nowhere
