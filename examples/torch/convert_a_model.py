@@ -54,4 +54,4 @@ if len(sys.argv) > 3:
     print("glint spectrum", sys.argv[3], "--token happy")
 else:
     run = gt.open(model)
-    print(run, run.read(15, layer=1, form="weights", controls="none", progress=False), sep="\n")
+    print(run, run.layer(1).read(out=gt.direction(model, 15, 0), k=8), sep="\n")

@@ -27,8 +27,10 @@ Gate parse_activation(const ConfigKeys& keys, const std::string& key, const std:
 // The gate of Gemma is the tanh form whatever `hidden_act` says: the first files say gelu there by mistake.
 Gate read_gate(const ConfigKeys& keys, const Family& family) {
   const bool own_key = std::ranges::find(family.keys, "hidden_activation") != family.keys.end();
-  const std::string key = own_key ? "hidden_activation" : "hidden_act", word = keys.text_or(key, "");
-  keys.text_or("hidden_act", "");
+  const std::string plain = keys.text_or("hidden_act", ""),
+                    own = own_key ? keys.text_or("hidden_activation", "") : plain;
+  const bool other = own.empty() && !plain.starts_with("gelu");  // nobody says silu or sqs by mistake
+  const std::string key = own_key && !other ? "hidden_activation" : "hidden_act", word = other ? plain : own;
   return word.empty() ? Gate{family.gate, {}} : parse_activation(keys, key, word);
 }
 

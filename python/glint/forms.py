@@ -57,12 +57,14 @@ class Form(Drawn):
     def fidelity(self) -> dict[str, Any]:
         """How well the form stands for this output: r2 of the whole, of the eigenvectors alone, and shares.
 
-        For a run also the fidelity of the form over all outputs, as `form`.
+        For a run also the fidelity of the form over all outputs, as `form`; for a layer of arrays on how many `inputs`.
         """
         own = {k: self.about[k] for k in _OWN if k in self.about}
         whole = self.json.get("fidelity", {})
         if isinstance(whole.get(self.form), dict):
             own["form"] = whole[self.form]
+        elif "inputs" in whole:
+            own["inputs"] = whole["inputs"]
         return own
 
     @property

@@ -140,7 +140,7 @@ def test_identity_is_exact_on_inputs_and_the_layer_is_its_formula():
     np.testing.assert_allclose(layer(x), expected, rtol=1e-4, atol=1e-3)
     form = layer.read(out=[1, 0, 0, 0], inputs=x)
     assert form.fidelity["r2"] == pytest.approx(1, abs=1e-9)
-    assert form.fidelity["r2_interval"] == pytest.approx([1, 1], abs=1e-9) and form.fidelity["form"]["inputs"] == 25
+    assert form.fidelity["r2_interval"] == pytest.approx([1, 1], abs=1e-9) and form.fidelity["inputs"] == 25
     assert form.vectors.shape == (10, 10)  # the last entry belongs to the bias
     np.testing.assert_allclose(form(x), layer(x)[:, 0], rtol=1e-4, atol=1e-3)
 

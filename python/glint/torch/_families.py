@@ -264,14 +264,14 @@ def find_glus(model: nn.Module) -> list[tuple[str, nn.Module]]:
     >>> [name for name, _ in gt.find_glus(torch.nn.Sequential(torch.nn.Linear(4, 8), gt.GLU(8, 8)))]
     ['1']
     """
-    seen, found = set(), []
-    for name, module in bare(model).named_modules():
+    found: dict[Any, tuple[str, nn.Module]] = {}
+    for name, module in bare(model).named_modules(remove_duplicate=False):
         for _, raw in _raws(module)[:1]:
-            place = _address(raw["L"] if raw["P"] is None else raw["P"])
-            if place == 0 or place not in seen:
-                found.append((name, module))
-            seen.add(place)
-    return found
+            place = _address(raw["L"] if raw["P"] is None else raw["P"]) or name
+            # What a bridge of TransformerLens keeps for itself comes first; its own name is the one that people use.
+            if place not in found or "_original_component" in found[place][0] and "_original_component" not in name:
+                found[place] = name, module
+    return list(found.values())
 
 
 def bare(module: nn.Module) -> nn.Module:

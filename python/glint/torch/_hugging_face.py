@@ -64,8 +64,8 @@ def open(model: nn.Module, tokenizer: Any = None, *, data: Any = None) -> Any:
         tokenizer.save_pretrained(keep.name)
     file = Path(keep.name) / "config.json"
     config = json.loads(file.read_text(encoding="utf-8"))
-    key = "hidden_activation" if "hidden_activation" in config else "hidden_act"
-    file.write_text(json.dumps({**config, key: names.pop()}, indent=2), encoding="utf-8")
+    keys = [key for key in ("hidden_act", "hidden_activation") if config.get(key) is not None] or ["hidden_act"]
+    file.write_text(json.dumps({**config, **dict.fromkeys(keys, names.pop())}, indent=2), encoding="utf-8")
     return Run(keep.name, data, keep)
 
 

@@ -21,11 +21,11 @@ def _ready(t: torch.Tensor | None, like: torch.Tensor) -> bool:
 
 
 def _forward(s: Spec, l: torch.Tensor, r: torch.Tensor | None) -> torch.Tensor:
-    if not (_fusable(l) and _ready(r, l)):
-        return (s.plain(l) if r is None else s.plain(l) * r).contiguous()
     y = torch.empty(l.shape, dtype=l.dtype, device=l.device)
-    _glu(s, l if r is not None else l.contiguous(), r, y)
-    return y
+    if _fusable(l) and _ready(r, l):
+        _glu(s, l if r is not None else l.contiguous(), r, y)
+        return y
+    return y.copy_(s.plain(l) if r is None else s.plain(l) * r)
 
 
 def _backward(s: Spec, l: torch.Tensor, r: torch.Tensor | None, dy: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
