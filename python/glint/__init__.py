@@ -19,7 +19,7 @@ from .figures import Figure
 from .forms import Form, Forms
 from .gates import Gate, gate
 from .jobs import Job, Plan, plan
-from .lab import compare, evaluate, import_model, load, model, options, readability, recipes, reproduce, runs, sweep, train
+from .lab import compare, convert, evaluate, import_model, load, model, options, readability, recipes, reproduce, runs, sweep, train
 from .layer import GLU
 from .run import Run, Runs
 
@@ -65,6 +65,7 @@ __all__ = [
     "UsageError",
     "Vectors",
     "compare",
+    "convert",
     "data",
     "evaluate",
     "gate",

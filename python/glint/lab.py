@@ -25,15 +25,16 @@ from .errors import UsageError
 from .figures import Figure, number
 from .gates import Gate
 from .gates import gate as named_gate
-from .results import Comparison, Evaluation, Model, Reproduction, Sweep
+from .results import Comparison, Conversion, Evaluation, Model, Reproduction, Sweep
 from .run import READABILITY, Run, Runs
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from ._options import CompareOptions, EvaluateOptions, ReadabilityOptions, SweepLists, TrainOptions
+    from ._options import CompareOptions, ConvertOptions, EvaluateOptions, ReadabilityOptions, SweepLists, TrainOptions
 
 TRAIN = Request("train", "data")
+CONVERT = Request("convert", "model out", data="data", text="text")
 COMPARE = Request("compare", "runs control unit out refine", {"show": "show"})
 
 
@@ -423,6 +424,23 @@ def readability(*runs: Any, data_dir: StrPath = "", progress: bool | None = None
         about = json.loads(_core.readability(fields, _own_arrays(runs), talk))
     plain = (str, int, float, bool, type(None))
     return Table([{k: v for k, v in row.items() if isinstance(v, plain)} for row in about["runs"]], "readability")
+
+
+def convert(
+    model: StrPath | Run, out: StrPath | None = None, *, force: bool = False, progress: bool | None = None, **options: Unpack[ConvertOptions]
+) -> Conversion:
+    """A trained language model gets a gate that can be read: `.run` is the converted model, `.table()` its layers.
+
+    It learns from stories that the model writes itself, or from `text=FILE`.
+
+    >>> done = glint.convert(tales, gate="identity", tokens_trained=500, readings=False, progress=False)
+    >>> done["gate_before"], done["gate_after"], done.run.gate.name
+    ('sqs', 'identity', 'identity')
+    """
+    with _folder("convert", out) as (folder, keep):
+        fields = {**CONVERT.fields(options), "model": _path(model), "out": folder, "force": force}
+        with _work("convert", fields), Talk(progress) as talk:
+            return Conversion(_core.convert(fields, talk), keep)
 
 
 def reproduce(

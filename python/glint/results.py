@@ -7,7 +7,7 @@ import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +17,10 @@ from ._requests import python_name
 from ._shown import Several, Shown
 from .errors import UsageError
 from .figures import Figure, number
+
+if TYPE_CHECKING:
+    from .run import Run
+
 
 class Result(Shown, Mapping[str, Any]):
     """The JSON of the program as a mapping, with a table to look at and perhaps figures."""
@@ -378,6 +382,23 @@ class Sweep(Result):
     def page(self) -> Page:
         """The page of the sweep, in which every point opens its eigenvectors."""
         return Page({}, os.path.join(self["out"], "sweep.html"))
+
+
+class Conversion(Result):
+    """A model with another gate: `.run`, its losses, and how far its layers can be read, before and after."""
+
+    def __init__(self, values: str, keep: object = None) -> None:
+        super().__init__(values)
+        self._keep = keep
+
+    @property
+    def run(self) -> Run:
+        from .run import Run
+
+        return Run(self["out"], None, self._keep)
+
+    def table(self) -> Table:
+        return Table(self["layers"], f"loss {self['loss_original']:.4f} of the original, {self['loss_converted']:.4f} converted")
 
 
 class Reproduction(Result):

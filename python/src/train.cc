@@ -8,6 +8,7 @@
 #include "bind.h"
 #include "call.h"
 #include "errors.h"
+#include "glint/lab/study/convert.h"
 #include "glint/lab/study/sweep.h"
 #include "glint/lab/work/train.h"
 #include "glint/paper/reproduce.h"
@@ -117,6 +118,15 @@ std::string options_json(nb::handle values, nb::handle data) {
   return json_text({{"label", resolved.label}, {"options", OrderedJson(options_to_json(resolved.options))}});
 }
 
+std::string convert_json(nb::handle values, nb::handle talk) {
+  ConvertRequest request;
+  set_from(join(fields_of(request), {Field("force", request.force, "")}), dict_of(values));
+  Call call(talk);
+  Teller teller(call, false);
+  const JobHooks hooks = teller.hooks();
+  return json_text(to_json(call.run([&] { return convert(call.engine(), request, hooks); })));
+}
+
 SweepRequest sweep_request(nb::handle values) {
   SweepRequest request;
   nb::dict rest = dict_of(values);
@@ -180,6 +190,8 @@ std::string plan_json(const std::string& what, nb::handle values, nb::handle dat
 
 void bind_train(nb::module_& m) {
   describe<TrainOptions>("train");
+  describe<ConvertRequest>("convert");
+  m.def("convert", &convert_json, nb::arg("fields"), nb::arg("talk").none());
   m.def("train", &train_json, nb::arg("fields"), nb::arg("data").none(), nb::arg("talk").none(),
         nb::arg("ranks").none());
   m.def("plan", &plan_json, nb::arg("what"), nb::arg("fields"), nb::arg("data").none());
