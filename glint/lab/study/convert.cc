@@ -7,8 +7,8 @@
 #include "glint/base/error.h"
 #include "glint/base/range.h"
 #include "glint/base/text.h"
-#include "glint/io/json.h"
 #include "glint/data/corpus_build.h"
+#include "glint/io/json.h"
 #include "glint/lab/models/language_run.h"
 #include "glint/lab/read/read_layers.h"
 #include "glint/lab/work/train.h"
@@ -19,8 +19,9 @@
 namespace glint {
 namespace {
 
-constexpr double kHeldOut = 0.04;  // of the stories
-constexpr size_t kSlots = 33;      // stories that are written side by side, and one for the prompt
+constexpr double kHeldOut = 0.04, kHeldOutOfFew = 0.2;  // of the stories
+constexpr uint64_t kFew = 20000;                        // tokens
+constexpr size_t kSlots = 33;                           // stories that are written side by side, and one for the prompt
 // Directions of the readings, where they are tokens.
 constexpr const char* kFrequent[] = {"the", "was", "to", "and", "he", "said", "her", "it"};
 
@@ -79,9 +80,11 @@ std::string corpus_of(const Engine& engine, const ConvertRequest& q, const Train
   if (q.text.empty() && !exists(stories)) write_own_text(engine, start, q, stories);
   const std::string tokenizer = folder + "/own.tokenizer";
   write_atomic(engine.files(), tokenizer, start.tokenizer.model());
-  build_corpus(
-      engine.files(), engine.pool(),
-      {.texts = {q.text.empty() ? stories : q.text}, .valid_share = kHeldOut, .out = folder, .tokenizer = tokenizer});
+  build_corpus(engine.files(), engine.pool(),
+               {.texts = {q.text.empty() ? stories : q.text},
+                .valid_share = q.tokens_trained < kFew ? kHeldOutOfFew : kHeldOut,
+                .out = folder,
+                .tokenizer = tokenizer});
   return folder;
 }
 
