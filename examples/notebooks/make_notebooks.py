@@ -275,7 +275,7 @@ else:
     run = glint.train("tales", epochs=2, progress=False)
 print(run.kind, "model:", run.about["text"])""",
         "# What it is, and what it writes:",
-        "glint.model(run.path)",
+        "glint.model(os.path.relpath(run.path))",
         'run.generate("Once upon a time", temperature=0, tokens=40, progress=False)',
         """# How well does it know a text? The loss is the mean over the tokens, in nats.""",
         """text = "Once upon a time, there was a little dog. The dog was very happy. One day, the dog saw a big red ball in the park."
