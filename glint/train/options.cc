@@ -97,9 +97,17 @@ void set_option(const Field& option, std::string_view text, const std::string& w
 }
 
 Json options_to_json(const TrainOptions& options) {
-  TrainOptions copy = options;
+  TrainOptions copy = options, usual;
   std::vector<Field> fields = fields_of(copy);
-  std::erase_if(fields, [&](const Field& f) { return !applies(f, options); });
+  const std::vector<Field> defaults = fields_of(usual);
+  const std::vector<Field> shape = fields_of(usual.shape);
+  // What few runs have is said only of those.
+  const auto rare = [&](const Field& f) {
+    return find_field(shape, f.name) || f.name == "init" || f.name == "distil" || f.name == "epoch-stories";
+  };
+  std::erase_if(fields, [&](const Field& f) {
+    return !applies(f, options) || (rare(f) && field_json(f) == field_json(*find_field(defaults, f.name)));
+  });
   return fields_json(fields);
 }
 

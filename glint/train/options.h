@@ -55,7 +55,8 @@ bool means_something(std::string_view option, const TrainOptions& options);
 // set_field, which also knows the aliases of gates.
 void set_option(const Field& option, std::string_view text, const std::string& where);
 
-// Only the options that apply.
+// Only the options that apply; those of the shape of Llama and of what training goes on from only where they differ
+// from the defaults.
 Json options_to_json(const TrainOptions& options);
 // Unknown keys and values of the wrong type or outside their domain are Errors (bad_file).
 TrainOptions options_from_json(const Json& json, const std::string& where);
