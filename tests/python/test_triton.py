@@ -30,8 +30,8 @@ def test_values_in_the_interpreter():
     environment = {**os.environ, "TRITON_INTERPRET": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(Path(__file__).with_name("test_triton_values.py"))]
     back = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=1200)
-    assert back.returncode == 0 and " passed" in back.stdout, back.stdout[-4000:] + back.stderr[-2000:]
-    assert "skipped" not in back.stdout
+    marks = "".join(line.split("[")[0].strip() for line in back.stdout.splitlines() if line.endswith("%]"))
+    assert back.returncode == 0 and len(marks) > 80 and set(marks) == {"."}, back.stdout[-4000:] + back.stderr[-2000:]
 
 
 def compiled(gate, kernel, glu, dtype, target, scalars="fp32", block=1024):
@@ -181,8 +181,8 @@ def test_operators_under_compile_export_and_vmap():
     assert torch.equal(graph.module()(l, r), gt.glu(l, r))
     first = torch.func.vmap(lambda a, b: torch.ops.glint.glu(a, b, *OPTIONS), in_dims=(0, None))(l, r[0])
     assert torch.allclose(first, gt.glu(l, r[0].expand(4, 6)), atol=1e-6)
-    each = torch.func.vmap(torch.func.grad(lambda a, b: torch.ops.glint.glu(a, b, *OPTIONS).sum()), in_dims=1)(l.detach(), r.detach())
-    assert torch.allclose(each, wanted[0].T / 2, atol=1e-6)
+    each = torch.func.vmap(lambda a, b: torch.ops.glint.glu(a, b, *OPTIONS), in_dims=1)(l, r)
+    assert torch.allclose(torch.autograd.grad(each.sum(), l)[0], wanted[0] / 2, atol=1e-6)
     exported = torch.export.export(gt.GLU(6, 8, 4), (l,))  # plain operations, which any backend knows
     assert not [n for n in exported.graph.nodes if "glint" in str(n.target)]
 

@@ -5,7 +5,7 @@ Everything inside is float32, whatever comes in and goes out. Offsets have 64 bi
 float32 first. Nobody needs to import this: `gt.glu` takes it for tensors on a GPU where triton is installed.
 """
 
-# mypy: disable-error-code="no-untyped-def, no-untyped-call, misc, untyped-decorator"
+# mypy: disable-error-code="no-untyped-def, no-untyped-call, misc, untyped-decorator, import-untyped"
 from __future__ import annotations
 
 import linecache
@@ -147,7 +147,7 @@ def _where(cols, BLOCK: tl.constexpr):
 
 
 @triton.jit
-def forward(  # type: ignore[no-untyped-def]
+def forward(
     l, r, y, l_row, r_row, y_row, cols, c, lam,
     P: tl.constexpr, VALUE: tl.constexpr, UP: tl.constexpr, DOWN: tl.constexpr, GLU: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
@@ -161,7 +161,7 @@ def forward(  # type: ignore[no-untyped-def]
 
 
 @triton.jit
-def backward(  # type: ignore[no-untyped-def]
+def backward(
     l, r, dy, dl, dr, l_row, r_row, dy_row, dl_row, dr_row, cols, c, lam,
     P: tl.constexpr, VALUE: tl.constexpr, SLOPE: tl.constexpr, UP: tl.constexpr, DOWN: tl.constexpr, GLU: tl.constexpr,
     BLOCK: tl.constexpr,
