@@ -433,7 +433,7 @@ def convert(
 
     It learns from stories that the model writes itself, or from `text=FILE`.
 
-    >>> done = glint.convert(tales, gate="identity", tokens_trained=500, readings=False, progress=False)
+    >>> done = glint.convert(tales, gate="identity", tokens_trained=1000, readings=False, progress=False)
     >>> done["gate_before"], done["gate_after"], done.run.gate.name
     ('sqs', 'identity', 'identity')
     """

@@ -172,13 +172,14 @@ ConvertResult convert(const Engine& engine, const ConvertRequest& q, const JobHo
   TrainingData data("");
   const std::shared_ptr<const TextData> stories = data.text(corpus);
   r.stories = stories->train.stories(), r.tokens = stories->train.tokens();
+  const uint64_t batch = std::min<uint64_t>(q.batch, r.stories);
   OptionChanges changes = {{"data", corpus},
                            {"init", q.model},
                            {"gate", q.gate},
                            {"distil", number_text(q.distil)},
                            {"lr", number_text(q.lr)},
-                           {"batch", std::to_string(q.batch)},
-                           {"micro-batch", std::to_string(std::min<uint64_t>(q.batch, 4))},
+                           {"batch", std::to_string(batch)},
+                           {"micro-batch", std::to_string(std::min<uint64_t>(batch, 4))},
                            {"context", std::to_string(start.config.context)},
                            {"seed", std::to_string(q.seed)},
                            {"weight-decay", "0"},
@@ -198,7 +199,7 @@ ConvertResult convert(const Engine& engine, const ConvertRequest& q, const JobHo
   changes.emplace_back("epochs", std::to_string(epochs));
   if (epochs == 1 && seen > q.tokens_trained)
     changes.emplace_back("epoch-stories", std::to_string(std::max<uint64_t>(
-                                              q.batch, q.tokens_trained * stories->train.stories() / seen)));
+                                              batch, q.tokens_trained * stories->train.stories() / seen)));
   const TrainingOptions resolved = training_options("", changes);
   measure_start(engine, data, start, resolved.options, r);
   TrainingResult trained = train(engine, {.recipe = "", .changes = changes, .out = q.out, .force = q.force}, hooks);
