@@ -10,6 +10,7 @@
 #include "glint/io/json.h"
 #include "glint/io/seal.h"
 #include "glint/paper/formulas.h"
+#include "glint/paper/measure.h"
 #include "glint/paper/reproduction_tables.h"
 #include "glint/paper/verdicts.h"
 #include "glint/paper/write.h"
@@ -283,6 +284,38 @@ TEST(Report, APartSpeaksOfTheClaimsThatItTouches) {
   const Report report = make_report(m, judge(m));
   EXPECT_EQ(report.sections.size(), 3u);  // verdicts, fidelity, where it comes from
   EXPECT_EQ(report.sections[1].id, "fidelity");
+}
+
+// What bench/gpu/appendix_c.py writes, beside the file.
+TEST(MeasuredFile, TimesOfAGpu) {
+  const Folder folder;
+  Measured m;
+  read_gpu_timing(folder.path(), m);
+  EXPECT_TRUE(m.gpu_times.empty());
+  Json file = {{"schema", "glint-gpu-timing/1"},
+               {"dry", false},
+               {"device", "a GPU"},
+               {"peers", Json::array()},
+               {"times",
+                {{{"batch", 256},
+                  {"width", 512},
+                  {"gate", "sqs"},
+                  {"median_ms", 0.5},
+                  {"low_ms", 0.4},
+                  {"high_ms", 0.75},
+                  {"repeats", 100}}}}};
+  const auto write = [&] { write_atomic(real_files(), folder.path() + "/" + kGpuTiming, file.dump()); };
+  write();
+  read_gpu_timing(folder.path(), m);
+  ASSERT_EQ(m.gpu_times.size(), 1u);
+  EXPECT_EQ(m.gpu, "a GPU");
+  EXPECT_EQ(m.gpu_times[0].median_ms, 0.5);
+  file["dry"] = true;
+  write();
+  EXPECT_THROW(read_gpu_timing(folder.path(), m), Error);
+  file["dry"] = false, file["schema"] = "another";
+  write();
+  EXPECT_THROW(read_gpu_timing(folder.path(), m), Error);
 }
 
 }  // namespace

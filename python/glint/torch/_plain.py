@@ -87,7 +87,8 @@ def from_code(code: str) -> Plain:
 def plain_slope(code: str, h: torch.Tensor, c: float, lam: float, p: float) -> torch.Tensor:
     """The slope by its code in the table: without autograd, in float32 at least. Beyond 2^60 it is that at 2^60."""
     x = h.double() if h.dtype is torch.float64 else h.float()
-    return torch.as_tensor(from_code(code)(x.clamp(-(2.0**60), 2.0**60), c, lam, p)).expand(h.shape)
+    found = from_code(code)(x.clamp(-(2.0**60), 2.0**60), c, lam, p)
+    return torch.as_tensor(found, dtype=x.dtype, device=x.device).expand(h.shape)
 
 
 def plain_gate(name: str, code: str) -> Plain:
