@@ -70,7 +70,7 @@ std::string printable(std::string text) {
     const auto byte = static_cast<unsigned char>(text[i]);
     if (byte < 0x20 || byte == 0x7f) text[i] = '?';
     // U+0080 to U+009F are control characters too.
-    if (byte == 0xc2 && static_cast<unsigned char>(text[i + 1]) < 0xa0) text.replace(i, 2, "?");
+    if (byte == 0xc2 && static_cast<unsigned char>(text[i + 1]) < 0xa0) text.replace(i, 2, 1, '?');
   }
   return text;
 }

@@ -32,7 +32,7 @@ enum class HeadNorm {
 // How tensors are called, without ".weight"; "": the family has none. Inside a block a prefix is added:
 // "model.layers.3." or "blk.3.".
 struct TensorName {
-  std::string_view hf, gguf;
+  std::string_view hf = {}, gguf = {};
 };
 
 struct FamilyNames {
@@ -68,10 +68,10 @@ enum class WindowPattern {
 
 struct Family {
   std::string_view name, title;
-  std::vector<std::string_view> hf;    // `model_type` of config.json
-  std::string_view hf_class = {};      // in front of ForCausalLM
-  std::string_view gguf = {};          // `general.architecture`; "": not known there
-  std::string_view block = "layers.";  // what stands before the number of a block in files of Hugging Face
+  std::vector<std::string_view> hf = {};  // `model_type` of config.json
+  std::string_view hf_class = {};         // in front of ForCausalLM
+  std::string_view gguf = {};             // `general.architecture`; "": not known there
+  std::string_view block = "layers.";     // what stands before the number of a block in files of Hugging Face
   FamilyNames names = {};
   FamilyNorm norm = FamilyNorm::rms;
   bool plain_norms = false;  // without w and b; in glint's own files where there are none

@@ -25,9 +25,9 @@ namespace glint {
 // What every finished run says of itself.
 struct RunInfo {
   std::string directory;
-  std::string precision = "f32";  // that it was trained and measured in
-  std::string data_checksum;      // "" when the run does not say
-  Json run;                       // run.json; null in a folder that has none
+  std::string precision = "f32";   // that it was trained and measured in
+  std::string data_checksum = {};  // "" when the run does not say
+  Json run = {};                   // run.json; null in a folder that has none
 };
 // Error (bad_file) for what is no run directory or is damaged, and for a run that is not finished, with the
 // call that resumes it. The weights are looked at when they are loaded.
