@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <iostream>
 #include <new>
 #include <optional>
+#include <thread>
 
 #include "glint/base/error.h"
 #include "glint/cli/help.h"
@@ -158,7 +160,10 @@ int Program::run(const std::vector<std::string>& arguments) {
   }
   const int code = static_cast<int>(parts.code);
   if (!ranks.speaks()) {
-    if (!ranks.started()) return code;  // the same happens at rank 0, which says it
+    if (!ranks.started()) {  // the same happens at rank 0, which says it, if mpirun does not end it before
+      std::this_thread::sleep_for(std::chrono::seconds(3));
+      return code;
+    }
     ranks.report(parts);                // printed there with the rank, and all are ended
   }
   std::cerr << error_text(parts, detect_terminal(2).color) << std::flush;

@@ -434,8 +434,8 @@ def convert(
     It learns from stories that the model writes itself, or from `text=FILE`.
 
     >>> done = glint.convert(tales, gate="identity", tokens_trained=1000, readings=False, progress=False)
-    >>> done["gate_before"], done["gate_after"], done.run.gate.name
-    ('sqs', 'identity', 'identity')
+    >>> done["gate_before"], done["gate_after"], done["steps"] > 0
+    ('sqs', 'identity', True)
     """
     with _folder("convert", out) as (folder, keep):
         fields = {**CONVERT.fields(options), "model": _path(model), "out": folder, "force": force}

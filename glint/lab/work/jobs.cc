@@ -80,7 +80,7 @@ class JobClaims {
   TrainJob* next() {
     const std::lock_guard lock(mutex_);
     for (size_t i = 0; i < jobs_.size(); i++) {
-      if (states_[i] == State::open && settled_(jobs_[i])) states_[i] = State::settled;
+      settle(i);
       if (states_[i] != State::open || !leases_.claim(file(jobs_[i]))) continue;
       // It may have been finished between the look and the claim, or is trained by somebody without a lease.
       const bool settled = settled_(jobs_[i]);
@@ -102,13 +102,18 @@ class JobClaims {
   }
   size_t left() {
     const std::lock_guard lock(mutex_);
-    for (size_t i = 0; i < jobs_.size(); i++)
-      if (states_[i] == State::open && settled_(jobs_[i])) states_[i] = State::settled;
+    for (size_t i = 0; i < jobs_.size(); i++) settle(i);
     return static_cast<size_t>(std::ranges::count_if(states_, [](State s) { return s != State::settled; }));
   }
 
  private:
   enum class State { open, running, settled };
+  // Who is killed between the end of a run and that of its lease leaves this one behind.
+  void settle(size_t i) {
+    if (states_[i] != State::open || !settled_(jobs_[i])) return;
+    states_[i] = State::settled;
+    if (const std::string lease = file(jobs_[i]); exists(lease) && leases_.claim(lease)) leases_.release(lease);
+  }
   static std::string file(const TrainJob& job) { return job.out + ".lease"; }
   std::vector<TrainJob>& jobs_;
   const std::function<bool(const TrainJob&)>& settled_;
