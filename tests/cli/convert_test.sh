@@ -24,6 +24,18 @@ expect_code 0
 expect_json "j['loss_converted'] == $(sed -n 's/.*"loss_converted": \([0-9.]*\).*/\1/p' a.json)"
 run convert "$tiny" --out b --tokens-trained 3000 --lambda 1 --no-readings
 expect_code 2
+# The text of another conversion is not taken for this one.
+run convert "$tiny" --out b --tokens-trained 3000 --seed 5 --no-readings
+expect_code 2
+expect_err "made for another conversion"
+printf 'one\n<|endoftext|>\ntwo\n<|endoftext|>\nthree\n' >t.txt
+run convert "$tiny" --out b --tokens-trained 3000 --text t.txt --no-readings
+expect_code 2
+expect_err "made for another conversion"
+mkdir e-text && touch e-text/mine
+run convert "$tiny" --out e --tokens-trained 3000 --force --no-readings
+expect_code 2
+[ -e e-text/mine ] || fail "a folder of somebody else's was removed"
 run spectrum a --layer 1 --form weights --token '#5' --no-figures --out reading --controls none
 expect_code 0
 run generate a --tokens 5 --quiet

@@ -6,6 +6,7 @@
 
 #include "glint/base/error.h"
 #include "glint/base/range.h"
+#include "glint/base/sha256.h"
 #include "glint/base/text.h"
 #include "glint/data/corpus_build.h"
 #include "glint/io/json.h"
@@ -65,6 +66,26 @@ void write_own_text(const Engine& engine, const TrainingStart& start, const Conv
   write_atomic(engine.files(), path, text);
 }
 
+// The folder is that of a request: another text, seed or model is not taken for it.
+void claim_text(const Engine& engine, const ConvertRequest& q, const TrainingStart& start, const std::string& folder) {
+  const std::string file = folder + "/made-from.txt";
+  const std::string from = q.text.empty() ? "own " + std::to_string(q.seed) + " " + std::to_string(q.tokens_trained) +
+                                                " " + std::to_string(start.config.context)
+                                          : "text " + sha256_hex(MappedFile(q.text).bytes());
+  const std::string key = start.hash + " " + from + (q.tokens_trained < kFew ? " few\n" : "\n");
+  const bool known = exists(file);
+  if (known && read_file(file) == key) return;
+  if (exists(folder) && !(known && q.force))
+    throw Error({.code = ErrorCode::usage,
+                 .what = known ? "this text was made for another conversion" : "this folder is not of a conversion",
+                 .where = folder,
+                 .expected = "the same model, text, seed and tokens, or another `out`",
+                 .hint = known ? "`force`, which makes it anew" : ""});
+  std::filesystem::remove_all(folder);
+  std::filesystem::create_directories(folder);
+  write_atomic(engine.files(), file, key);
+}
+
 // The corpus of the request: made once, and found again by a run that goes on.
 std::string corpus_of(const Engine& engine, const ConvertRequest& q, const TrainingStart& start, ConvertResult& r) {
   if (!q.data.empty()) return r.text = q.data;
@@ -75,8 +96,8 @@ std::string corpus_of(const Engine& engine, const ConvertRequest& q, const Train
                  .expected = "`data`, a corpus of its tokens"});
   const std::string folder = text_folder(q), stories = own_text(q);
   r.text = q.text.empty() ? "its own stories" : q.text;
+  claim_text(engine, q, start, folder);
   if (exists(folder + "/" + kCorpusInfoFile)) return folder;
-  std::filesystem::create_directories(folder);
   if (q.text.empty() && !exists(stories)) write_own_text(engine, start, q, stories);
   const std::string tokenizer = folder + "/own.tokenizer";
   write_atomic(engine.files(), tokenizer, start.tokenizer.model());
@@ -198,8 +219,8 @@ ConvertResult convert(const Engine& engine, const ConvertRequest& q, const JobHo
   const uint64_t epochs = std::max<uint64_t>(1, (q.tokens_trained + seen / 2) / seen);
   changes.emplace_back("epochs", std::to_string(epochs));
   if (epochs == 1 && seen > q.tokens_trained)
-    changes.emplace_back("epoch-stories", std::to_string(std::max<uint64_t>(
-                                              batch, q.tokens_trained * stories->train.stories() / seen)));
+    changes.emplace_back("epoch-stories",
+                         std::to_string(std::max<uint64_t>(batch, q.tokens_trained * stories->train.stories() / seen)));
   const TrainingOptions resolved = training_options("", changes);
   measure_start(engine, data, start, resolved.options, r);
   TrainingResult trained = train(engine, {.recipe = "", .changes = changes, .out = q.out, .force = q.force}, hooks);
